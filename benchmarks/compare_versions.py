@@ -33,14 +33,14 @@ TUNERS = (
     "mira-batch", "rampion", "svm", "expected", "plane", "lp-mert", "fan-regularized", "certified", "cma",
 )  # fmt: skip
 SHORT = {
-    "armijo": "--iterations 20", "simplex": "--iterations 30", "random": "--rounds 3", "mira": "--epochs 2",
+    "random": "--rounds 3", "mira": "--epochs 2",
     "mira-batch": "--epochs 3", "lp-mert": "--climbs 2 --metric ter", "fan-regularized": "--climbs 2",
-    "certified": "--limit 200", "cma": "--evaluations 200",
+    "certified": "--limit 200", "cma": "--generations 10",
 }  # fmt: skip
 # times, and what says how long something took
 TIMES = re.compile(
     rb'"(?:cpu_)?seconds": [0-9.e+-]+|"seconds": \[[^\]]*\]|(?:CPU s|seconds)[^\n]*|[0-9.]+ s\b'
-    rb"|\b\d+\.\d\b(?= *[|\xe2]?\n)"
+    rb'|\b\d+\.\d\b(?= *[|\xe2]?\n)|"hash": "[0-9a-f]{32}"'
 )
 # what a command was called before commands had groups
 OLD_NAMES = {
@@ -60,7 +60,8 @@ refs = ["pair/tune.refs.0.txt"]
 iterations = 2
 [tuner]
 method = "random"
-parameters = { rounds = 1, batch = 4 }
+rounds = 1
+batch = 4
 """,
     "loop.toml": """
 [tune]
@@ -235,7 +236,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     """Return a hash of every file below a folder, without times and without what names its maker."""
     found = {}
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix not in (".png", ".state"):
+        if path.is_file() and path.suffix not in (".png", ".state", ".luthier"):
             content = columns_of(path) if path.suffix in (".arrow", ".parquet") else TIMES.sub(b"", path.read_bytes())
             found[str(path.relative_to(folder))] = hashlib.sha256(content).digest()
     return found
@@ -273,6 +274,8 @@ def compare_commands(sources: list[Path], folders: list[Path], repeat: int) -> t
         added = [] if before == after else more_of(before, after)
         different += added is None
         verdict = "same   " if before == after else "DIFFERS" if added is None else "more   "
+        if b"\nexit 0\n" not in before + after:  # nothing was compared
+            verdict, different = "FAILS  ", different + (added is not None)
         print(f"{verdict} {seconds[0]:6.2f} {seconds[1]:6.2f} {seconds[1] / seconds[0]:5.2f}  {command}", flush=True)
         for line in sorted({line.strip() for line in added or ()}):
             print("    +", line, flush=True)
@@ -288,6 +291,9 @@ def compare_files(folders: list[Path]) -> tuple[int, int]:
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
             both = name in before and name in after
+            if name not in before:
+                print("new    ", name)
+                continue
             added = more_of(*(TIMES.sub(b"", (folder / name).read_bytes()) for folder in folders)) if both else None
             different += added is None
             print("DIFFERS" if added is None else "more   ", name, *sorted({line.strip() for line in added or ()}))

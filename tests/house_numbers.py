@@ -32,7 +32,8 @@ refs = ["pair/tune.refs.0.txt"]
 iterations = 1
 [tuner]
 method = "random"
-parameters = { rounds = 1, batch = 4 }
+rounds = 1
+batch = 4
 """
 
 

@@ -48,6 +48,8 @@ class Surface(Problem):
     Every feature spreads by 1: a unit is the mean of |w|. It counts the evaluations, and how many vectors each had.
     """
 
+    metric = load_metric("column:gain")
+
     def __init__(self, error, n_features, bounds=None):
         self.error, self.size = error, n_features
         self.bounds = bounds or Bounds.none(n_features)

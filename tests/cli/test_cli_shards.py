@@ -54,10 +54,17 @@ def test_rerank_oracle_tune_and_raster_are_the_same(pool, parts, tmp_path, run_c
             raster = ("surface", at, "--metric", metric, *AXES, "--raster", 9, "-w", place / f"best-{metric}")
             code, _, err = run_cli(*raster, "-o", place / f"pixels-{metric}.tsv")
             assert code == 0, err
-    expected = {path.name: path.read_bytes() for path in (tmp_path / f"out-{pool.name}").iterdir()}
-    assert len(expected) == 13
+    expected = written(tmp_path / f"out-{pool.name}")
+    assert len(expected) == 14
     for name in (parts.name, "manifest.json"):
-        assert {path.name: path.read_bytes() for path in (tmp_path / f"out-{name}").iterdir()} == expected
+        assert written(tmp_path / f"out-{name}") == expected
+
+
+def written(folder):
+    """Return what is in a folder; of the record of a run, which has its time and its pool, what it came to."""
+    found = {path.name: path.read_bytes() for path in folder.iterdir()}
+    record = json.loads(found["w.run.json"])
+    return found | {"w.run.json": {key: record[key] for key in ("tuner", "metric", "scores", "seed")}}
 
 
 def test_a_raster_is_what_re_ranking_gives(pool, tmp_path, run_cli):

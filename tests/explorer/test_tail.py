@@ -10,7 +10,7 @@ from served import make_session
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.journal import JournalWriter
 from luthier.explorer.app import answer
-from luthier.explorer.endpoints import tail as following
+from luthier.explorer.sessions import tail as following
 from luthier.explorer.sessions.tail import Followed
 from luthier.kbest.weights import Weights
 from luthier.tuning.loops.folder import KIND

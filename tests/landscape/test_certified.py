@@ -10,6 +10,7 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.bounds import Bounds
+from luthier.landscape.certified import box as box_module
 from luthier.landscape.certified.box import Boxes, first_moments
 from luthier.landscape.certified.certify import CertifyOptions, certify
 from luthier.landscape.certified.rows import bundled
@@ -28,6 +29,14 @@ from small_problems import problem_of
 
 compiled = pytest.mark.compiled
 START = np.array([1.0, 0.0, -1.0])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def moments_for_all():
+    """Bound boxes of few weights by second moments, too."""
+    before, box_module.LEAST_AXES = box_module.LEAST_AXES, 1
+    yield
+    box_module.LEAST_AXES = before
 
 
 def plane_of(axes=2, start=START):

@@ -224,8 +224,9 @@ class _Runs:
 
     def told(self, states: list[State]) -> str:
         """Return what progress says of a run: the best score so far, and what was done last."""
-        best = max(state.gain for state in states)
-        return f"best {-best if self.problem.metric.higher_is_better is False else best:.5g}, {states[-1].did}"
+        best, metric = max(state.gain for state in states), getattr(self.problem, "metric", None)
+        score = best if metric is None else float(metric.gain(np.array(best)))  # a gain's score: its own inverse
+        return f"best {score:.5g}, {states[-1].did}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Go to another process without what belongs to this one."""

@@ -26,6 +26,7 @@ from luthier.metrics.majorant import Majorants
 TANGENTS = 3  # majorants tried for a box, each touching at the best choice under the one before
 CUTS = 5  # tangent planes of the coupled lists
 MOMENTS = 3  # rounds of second moments, where cuts do not suffice
+LEAST_AXES = 6  # weights that move, from which on these pay
 HOPE = 3.0  # they stop where more is missing than so many times what they gained
 PACE = 4.0  # the first step towards new moments is 1/PACE of the way
 MOST_ROWS = 20_000  # open rows of a box up to which cuts pay
@@ -266,7 +267,8 @@ class Boxes:
             seen.moments[which],
         )
         lines = Lines(slopes, bases, levels)
-        limits = (MOST_OF_LIST, CUTS, (MOMENTS, HOPE, PACE))
+        rounds = MOMENTS if self.space.n_moving >= LEAST_AXES else 0
+        limits = (MOST_OF_LIST, CUTS, (rounds, HOPE, PACE))
         cut_kernels.cut_boxes(self.rows.table, seen.open, which, lines, seen.centres, seen.radii, limits, steps, out)
         seen.moments[which] = out.moments
         return out

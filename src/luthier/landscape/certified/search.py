@@ -109,8 +109,8 @@ def _first(found: Open) -> Open:
 
 
 BATCH = 16  # boxes that are split at a time
-CLIMBED = 3  # centres of a batch from which lines are searched
-LARGE = 4096  # boxes from which on random lines are searched from these, too
+CLIMBED = 3  # centres of a batch from which lines are searched in a large search
+LARGE = 4096  # boxes from which on a search is large: random lines are searched, too
 MOST_KEPT = 1 << 28  # open rows kept by all boxes together (1 GB); then boxes keep those of the one they were cut from
 
 
@@ -310,13 +310,13 @@ class Search:
         return gain >= standing.gain
 
     def _climb(self, found: list[Box | None]) -> None:
-        """Search lines from the best centres of a batch, and from the best so far."""
+        """Search lines from the best centre of a batch; in a large search from several, and from the best so far."""
         self.standing.climbs += 1
         guesses, inside = self._guesses([box for box in found if box is not None])
         rng, large = make_rng(self.standing.climbs), self.standing.boxes >= LARGE
-        for place in np.argsort(-guesses, kind="stable")[:CLIMBED]:
+        for place in np.argsort(-guesses, kind="stable")[: CLIMBED if large else 1]:
             self._climb_from(inside[place].point, rng if large else None)
-        here = self.boxes.space.place(self.standing.weights)
+        here = self.boxes.space.place(self.standing.weights) if large else None
         if here is not None:
             self._climb_from(here, rng)
 
