@@ -17,7 +17,7 @@ WORKERS ?= 2
 SHARED := -n $(WORKERS) --dist worksteal
 # of the tests: that of the files, unless said otherwise
 ORDER ?=
-# mutants of `make fuzz`, and where they begin
+# mutants of `make fuzz`, and what they, `make soak` and the order of tests are drawn by
 N ?= 20000
 SEED ?= 0
 BOUNDS := tests/corpus/test_vocab.py tests/corpus/test_texts.py tests/kbest/test_duplicates.py tests/kbest/test_derivations.py \
@@ -66,13 +66,13 @@ test-neural:
 	.venv-neural/bin/python -m pytest -q -n 0 tests/scorers/test_causal_lm.py
 
 # The compiled leg on every Python from 3.11 on that is found here, or on the newest if it is not the usual one: there the
-# tests come in an order drawn anew, whose number is in the command that make shows (`make test-jit ORDER=…` repeats it).
+# tests come in an order drawn by SEED (`make test-newest SEED=7` draws another).
 test-pythons:
 	sh .ci/pythons | while read -r version python; do echo "== Python $$version"; $(MAKE) test-jit PYTHON=$$python </dev/null || exit 1; done
 
 test-newest: $(VENV)/bin/python
 	set -- $$(sh .ci/pythons | tail -n 1) && { test -z "$$1" || $(BIN)/python -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$1')" \
-		|| $(MAKE) test-jit PYTHON=$$2 ORDER="-p randomly --randomly-seed=$$(date +%s)"; }
+		|| $(MAKE) test-jit PYTHON=$$2 ORDER="-p randomly --randomly-seed=$(SEED)"; }
 
 # Damaged files of every kind, and mutated requests to the explorer (docs/security.md): `make fuzz N=100000 SEED=7`.
 fuzz: $(VENV)/.test
