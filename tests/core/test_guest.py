@@ -274,7 +274,7 @@ luthier.tune(pool, metric="column:comet")  # compiled from here on
 before = signal.getsignal(signal.SIGINT)
 steps = []
 
-def advance(amount):
+def advance(amount, note=""):
     steps.append(amount)
     if len(steps) == 100:
         os.kill(os.getpid(), signal.SIGINT)

@@ -11,7 +11,11 @@ from luthier.report.tables.training import demo_tables
 @pytest.mark.compiled
 def test_the_demonstration_ends_with_the_surface(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo, "SIZES", {"train": 200, "tune": 8, "heldout": 0, "test": 8})
-    monkeypatch.setattr(demo, "SETTINGS", demo.SETTINGS.replace("k = 100", "k = 8").replace("= 4", "= 2"))
+    monkeypatch.setattr(
+        demo,
+        "SETTINGS",
+        demo.SETTINGS.replace("k = 100", "k = 8").replace("iterations = 5", 'iterations = 2\nchoose = "last"'),
+    )
     monkeypatch.setattr(demo, "CHECKED_CELLS", 20)
     result = demo.run_demo(tmp_path, seed=0, threads=2)
     for name in ("model/loop/loop.png", "surface.png"):

@@ -168,7 +168,8 @@ def turns_of(scores, metric=BLEU):
     [
         ([30.0], False),
         ([30.0, 20.0, 25.0], False),
-        ([30.0, 20.0, 25.0, 30.005], True),  # 0.01 more is better
+        ([30.0, 20.0, 25.0, 27.0, 29.0], False),  # it comes back from a turn that went astray
+        ([30.0, 20.0, 25.0, 30.005, 30.009], True),  # 0.01 more is better
         ([30.0, 20.0, 25.0, 30.02], False),
         ([30.0, 31.0, 30.9, 31.0], False),
         ([30.0, 31.0, 30.9, 31.0, 30.0], True),

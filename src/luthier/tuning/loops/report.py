@@ -179,9 +179,10 @@ def why_ended(turns: Sequence[Iteration], options: LoopOptions, *, higher_is_bet
         return "two turns brought nothing new, and tuning left the weights where they are"
     if last.number >= options.iterations:
         return f"the limit of {options.iterations} turns was reached"
-    sign = 1.0 if higher_is_better else -1.0
-    since = last.number - _last_better([sign * turn.decoded for turn in turns], options.least_gain)
-    if options.patience and since >= options.patience:
+    gains = [turn.decoded if higher_is_better else -turn.decoded for turn in turns]
+    since = last.number - _last_better(gains, options.least_gain)
+    climbs = len(gains) > 1 and gains[-1] > gains[-2] + options.least_gain  # back from a turn that went astray
+    if options.patience and since >= options.patience and not climbs:
         return f"the last {since} turns decoded no better than the one before them"
     return ""
 
