@@ -72,13 +72,14 @@ class Method(Aligner):
         """Return the links at the end of a chain, and the log-likelihood of its last sweep."""
         priors, likelihood = self._priors(direction), 0.0
         state, counts = _state(direction, self.seed, number), _counts(direction, priors.alpha)
-        kernels.begin(direction.text, state, counts, self.null, REACH, MOST)
         sweeps = WORD_SWEEPS + JUMP_SWEEPS + self.passes
-        for sweep in range(sweeps):
-            stage = (sweep >= WORD_SWEEPS) + (sweep >= WORD_SWEEPS + JUMP_SWEEPS)
-            likelihood = kernels.sweep(direction.text, state, counts, priors, stage)
-            if sweep >= sweeps - AVERAGED:
-                averages.add(counts)
+        with np.errstate(over="ignore"):  # whole numbers that are drawn by wrap around
+            kernels.begin(direction.text, state, counts, self.null, REACH, MOST)
+            for sweep in range(sweeps):
+                stage = (sweep >= WORD_SWEEPS) + (sweep >= WORD_SWEEPS + JUMP_SWEEPS)
+                likelihood = kernels.sweep(direction.text, state, counts, priors, stage)
+                if sweep >= sweeps - AVERAGED:
+                    averages.add(counts)
         return state, likelihood
 
     def link(self, direction: Direction, parameters: Parameters) -> OneWay:
@@ -87,8 +88,9 @@ class Method(Aligner):
         states = [_state(direction, self.seed, number) for number in range(self.chains)]
         for state in states:
             kernels.begin_fixed(direction.text, state, chances, self.null)
-            for _ in range(BURN_IN):
-                kernels.sweep_fixed(direction.text, 0, direction.n_pairs, state, chances, self.null, np.zeros(0))
+            with np.errstate(over="ignore"):
+                for _ in range(BURN_IN):
+                    kernels.sweep_fixed(direction.text, 0, direction.n_pairs, state, chances, self.null, np.zeros(0))
         return self._link(direction, parameters, states)
 
     def _link(self, direction: Direction, parameters: Parameters, states: list[kernels.Links]) -> OneWay:
@@ -96,9 +98,10 @@ class Method(Aligner):
         links, scores = np.empty(len(text.predicted_ids), dtype=np.int32), np.empty(direction.n_pairs)
         for first, last in segment_blocks(text.cell_offsets, BLOCK):
             posterior = np.zeros(int(text.cell_offsets[last] - text.cell_offsets[first]))
-            for state in states:
-                for _ in range(KEPT):
-                    kernels.sweep_fixed(text, first, last, state, chances, self.null, posterior)
+            with np.errstate(over="ignore"):
+                for state in states:
+                    for _ in range(KEPT):
+                        kernels.sweep_fixed(text, first, last, state, chances, self.null, posterior)
             posterior /= KEPT * len(states)
             kernels.likeliest(text, first, last, posterior, chances, links, scores)
         return OneWay(links, scores)
