@@ -365,7 +365,7 @@ def test_a_small_screen_shows_everything_and_nothing_leaves_the_host(page, serve
     addresses = {entry["params"]["request"]["url"] for entry in asked if entry["method"] == "Network.requestWillBeSent"}
     home = f"http://127.0.0.1:{server.port}/"
     assert addresses
-    assert {url for url in addresses if not url.startswith((home, "about:", "blob:", "data:"))} == set()
+    assert {url for url in addresses if not url.startswith((home, "about:", "blob:", "data:", "file:"))} == set()
 
 
 def test_unseen_sentences_stand_beside_after_a_drag(page, server):
