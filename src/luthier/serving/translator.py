@@ -96,12 +96,17 @@ class Translator:
             if not batch:
                 continue
             begun = time.monotonic()
-            self._answer(batch)
+            outcomes = self._outcomes(batch)
             ended = time.monotonic()
-            with self._came:
+            with self._came:  # counted first: who has the answer finds it in the figures
                 self._counts["answered"] += len(batch)
                 self._counts["lines"] += sum(len(job.lines) for job in batch)
                 self._times.extend((ended - job.came, (ended - begun) / len(batch)) for job in batch)
+            for job, outcome in zip(batch, outcomes, strict=True):
+                if isinstance(outcome, Exception):
+                    job.answers.set_exception(outcome)
+                else:
+                    job.answers.set_result(outcome)
 
     def _next(self) -> list[_Job]:
         """Return the next job, and those behind it that want the same, as far as they fit into a batch."""
@@ -115,20 +120,15 @@ class Translator:
                 room -= len(batch[-1].lines)
             return batch
 
-    def _answer(self, batch: list[_Job]) -> None:
-        """Answer jobs together, or, where that fails, one by one, so that each has only its own fault."""
+    def _outcomes(self, batch: list[_Job]) -> list[list[Answer] | Exception]:
+        """Return the answers to jobs done together, or, where that fails, one by one: each has only its own fault."""
         try:
-            found = self._answers([line for job in batch for line in job.lines], batch[0].wanted)
+            found = iter(self._answers([line for job in batch for line in job.lines], batch[0].wanted))
         except Exception as error:
             if len(batch) == 1:
-                batch[0].answers.set_exception(error)
-                return
-            for job in batch:
-                self._answer([job])
-            return
-        for job in batch:
-            job.answers.set_result(found[: len(job.lines)])
-            del found[: len(job.lines)]
+                return [error]
+            return [outcome for job in batch for outcome in self._outcomes([job])]
+        return [[next(found) for _ in job.lines] for job in batch]
 
     def _answers(self, lines: list[str], wanted: Wanted) -> list[Answer]:
         full = [line for line in lines if line.strip()]
