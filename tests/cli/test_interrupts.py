@@ -51,6 +51,13 @@ def home(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize("line", LINES)
+def test_every_command_that_is_interrupted_is_one(run_cli, line):
+    code, _, said = run_cli(*line.split(), "--no-such-option")
+    assert code == 2
+    assert "there is no option --no-such-option" in said
+
+
 @pytest.mark.parametrize("line", [CLUSTER, PLAIN, LINE], ids=["cluster", "tune", "picture"])
 def test_moments_of_a_command(home, line):
     code, said, took = run(line, home, None)
