@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from browser import axe, open_browser, press, score, screen, until
+from browser import axe, press, score, screen, until
 from PIL import Image
 from scipy.spatial import ConvexHull
 from served import ARABIC, HOSTILE, ask, changed, make_pool, make_session, serving
@@ -49,22 +49,6 @@ def trace(tmp_path_factory):
 def server(trace):
     with serving(make_session(binned=True, traces=[str(trace)], heldout=make_pool(6))) as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def driver():
-    found = open_browser()
-    yield found
-    found.quit()
-
-
-@pytest.fixture
-def page(driver, server):
-    driver.get("about:blank")
-    driver.get(server.address)
-    until(driver, "return document.getElementById('score').textContent", bool)
-    yield driver
-    assert [entry["message"] for entry in driver.get_log("browser")] == []
 
 
 def slide(driver, feature, keys):

@@ -57,7 +57,9 @@ SESSION_ENDPOINTS: Mapping[str, str] = {
     "unseen": "unseen.unseen", "promises": "unseen.promises", "intervals": "unseen.intervals",
     "region": "unseen.region", "tradeoff": "tradeoff.tradeoff", "agreement": "agreement.agreement",
 }  # fmt: skip
-FOLDER_ENDPOINTS: Mapping[str, str] = {"runs": "runs.runs", "beside": "runs.beside", "open": "runs.open_runs"}
+FOLDER_ENDPOINTS: Mapping[str, str] = {
+    "runs": "runs.runs", "beside": "runs.beside", "open": "runs.open_runs", "study": "runs.study",
+}  # fmt: skip
 Say = Callable[[str], None]
 
 
