@@ -317,7 +317,7 @@ def test_line_compare_and_traces(page, server, trace):
         file.write(json.dumps({**json.loads(first), "step": 3, "gain": 30.0}) + "\n")
     until(page, "return document.querySelector('#view canvas').dataset.states", lambda count: count == "4")
     press(page, "#trace-best")
-    until(page, "return document.querySelector('.readout').textContent", lambda text: "step 3: gain 30.0000" in text)
+    until(page, "return document.querySelector('.readout').textContent", lambda text: "step 3: gain 30.00," in text)
 
 
 def test_every_view_is_fit_for_all_readers(page):
