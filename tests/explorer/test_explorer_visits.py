@@ -44,7 +44,9 @@ def runs(tmp_path_factory):
     write_weights(Weights.from_vector(pool.features.names, weights_of(pool, 5)), home / "old.txt")
     (home / "study").mkdir()
     (home / "study" / "units.jsonl").write_text("{}\n")
-    (home / "study" / "tables.md").write_text(f"# A study\n\nScores.\n\n| tuner | BLEU |\n| --- | --: |\n| {HOSTILE} | 41.25 |\n")
+    (home / "study" / "tables.md").write_text(
+        f"# A study\n\nScores.\n\n| tuner | BLEU |\n| --- | --: |\n| {HOSTILE} | 41.25 |\n"
+    )
     return home
 
 
