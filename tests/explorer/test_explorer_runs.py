@@ -117,6 +117,10 @@ def test_weights_side_by_side_are_those_of_the_files_at_size_one(place, tuned):
     assert spreads == sorted(spreads, reverse=True)
 
 
+def test_runs_without_weights_have_nothing_side_by_side(place):
+    assert ask(place, "beside", runs=[table(place)["pool.arrow"]["run"]])[0] == {"systems": [], "rows": [], "number": 0}
+
+
 def test_runs_of_other_lists_or_metrics_are_not_opened_together(place, tuned):
     rows = table(place)
     workspace = Workspace(None, Folders([str(tuned)]), load_metric("bleu"))
@@ -193,8 +197,10 @@ def test_a_record_of_a_stranger_is_a_row_or_none(tmp_path, content):
 
 @pytest.mark.slow
 def test_mutated_requests_to_a_folder_end_in_an_answer_or_a_refusal(place):
-    ask(place, "open", runs=[table(place)["a/one"]["run"]])
-    assert attack(place, range(200)) == []
+    first = table(place)["a/one"]["run"]
+    ended, bad = attack(place, range(200), opened=lambda: ask(place, "open", runs=[first])[0]["session"])
+    assert bad == []
+    assert ended[200] > 20
 
 
 def test_what_changes_is_read_again_and_numbers_stay(tmp_path):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import importlib.util
 import json
 import queue
@@ -19,11 +20,14 @@ import threading
 import time
 from pathlib import Path
 
+import psutil
 from runs import SLOW
 
 HERE = Path(__file__).parent
-LIMIT = 300.0  # seconds of wall clock for one mutant: they take a thousandth, unless something is compiled
-STARTING = 600.0  # compiling included
+LIMIT = 120.0  # seconds of processor time for one mutant: they take a thousandth, unless something is compiled
+STARTING = 600.0  # the same until the first: all kernels are compiled
+STILL = 300.0  # seconds of the clock in which a process that hangs takes no processor time at all
+LOOK = 10.0  # seconds from look to look
 
 
 def fuzz(count, seed, first=0, *, say=None):
@@ -53,14 +57,16 @@ def _one_child(seed, at, stop, ended, failures, say):
         ]
         for pump in pumps:
             pump.start()
-        ready = False
+        ready, watch = False, Watch(child.pid)
         while True:
             try:
-                line = lines.get(timeout=LIMIT if ready else STARTING)
+                line = lines.get(timeout=LOOK)
             except queue.Empty:
-                child.kill()
-                wrong = f"hang: nothing for {LIMIT} s"
-                break
+                if wrong := watch.hang(LIMIT if ready else STARTING):
+                    child.kill()
+                    break
+                continue
+            watch = Watch(child.pid)
             if line is None:
                 wrong = _last_words(child.wait(), at < stop, ready, said)
                 break
@@ -74,6 +80,39 @@ def _one_child(seed, at, stop, ended, failures, say):
         for pump in pumps:
             pump.join()
     return at, {"mutant": at, "wrong": wrong} if wrong else None
+
+
+class Watch:
+    """Looks at a process from now on: how much processor time it takes, and whether it takes any.
+
+    The clock says nothing on a machine that does much else. Only a process that takes none at all hangs by the clock.
+    """
+
+    def __init__(self, process):
+        self.process = process
+        self.began = self.last = processor_time(process)
+        self.moved = time.monotonic()
+
+    def hang(self, limit):
+        """Return what is wrong with a process that still says nothing, "" if nothing is."""
+        now = processor_time(self.process)
+        if now - self.began > limit:
+            return f"hang: {now - self.began:.0f} s of processor time without an end"
+        if now != self.last:
+            self.last, self.moved = now, time.monotonic()
+        waited = time.monotonic() - self.moved
+        return f"hang: no processor time for {waited:.0f} s" if waited > STILL else ""
+
+
+def processor_time(process):
+    """Return the seconds that a process and its children took so far."""
+    total = 0.0
+    with contextlib.suppress(psutil.NoSuchProcess):
+        found = psutil.Process(process)
+        for one in [found, *found.children(recursive=True)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                total += sum(one.cpu_times()[:4])  # user, system, and those of children that ended
+    return total
 
 
 def _last_words(code, early, ready, said):

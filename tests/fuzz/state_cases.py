@@ -2,14 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import shutil
 
 import samples
 from mutations import damage_any, damage_bytes, damage_text, lie_in_array, lie_in_journal, lie_in_json
 from runs import Kept, Run
 
+from luthier.core.errors import LuthierError
+from luthier.explorer.app import answer
+from luthier.explorer.sessions.folders import Folders
+from luthier.explorer.sessions.workspace import Workspace
 from luthier.kbest.storage.pool_file import save_pool
 from luthier.landscape.cones.search_state import read_state, write_state
+from luthier.metrics.loading import load_metric
+
+
+def explored(home, draw):
+    """Ask for the table of runs in a folder, open one of them, and ask for what the page shows of it first."""
+    place = Workspace(None, Folders([str(home)]), load_metric("bleu"))
+    answered = 0
+
+    def ask(name, **asked):
+        nonlocal answered
+        with contextlib.suppress(LuthierError):
+            reply = answer(place, name, json.dumps(asked).encode())
+            reply.body()
+            answered += 1
+            return reply.values
+        return {}
+
+    rows = ask("runs").get("rows", [])
+    chosen = [row["run"] for row in rows[draw % len(rows) :][:1]] if rows else [0]
+    ask("beside", runs=[*chosen, 0])
+    number = ask("open", runs=chosen).get("session", 0)
+    for name in ("about", "select", "trace", "curves", "unseen", "intervals"):
+        ask(name, session=number)
+    ask("state", session=number, trace=0, state=0, generation=0)
+    return answered
 
 
 class StateCases:
@@ -47,6 +78,22 @@ class StateCases:
         self.chosen = self.answer(run, self.choose, "choice/weights.txt")
         self.points = (f / "choice" / "points.jsonl").read_bytes()
         self._make_training(run)
+        self._make_runs(run)
+
+    def _make_runs(self, run):
+        """Tune into a folder, and put a loop and a study beside it, as somebody would explore them."""
+        home = self.folder / "runs"
+        (home / "loop").mkdir(parents=True)
+        shutil.copy(self.pool, home / "pool.arrow")
+        tune = ["tune", home / "pool.arrow", "--method", "random", "--rounds", "1", "--batch", "3", "--resamples", "3"]
+        assert run([*tune, "--folds", "2", "--trace", home / "t.jsonl", "-o", home / "w.json"]) == 0
+        assert run([*tune, "--heldout", self.pool, "-o", home / "v.txt"]) == 0
+        for path in [self.folder / "loop" / name for name in self.loop_files.files]:
+            to = home / path.relative_to(self.folder)
+            to.parent.mkdir(exist_ok=True)
+            shutil.copy(path, to)
+        (home / "units.jsonl").write_bytes(self.units)
+        self.runs = Kept(home)
 
     def _make_training(self, run):
         """Train a system, and run a loop with it."""
@@ -126,6 +173,15 @@ class StateCases:
             path.write_bytes(damage_any(rng, raw))
         answer = None if lying else self.folder / "trained" / "weights.json"
         return Run([self.train], answer, self.trained_weights)
+
+    def case_runs(self, rng):
+        """Damage a file of a folder of runs: records above all; then have the explorer show and open all of them."""
+        records = [name for name in self.runs.files if name.endswith(".run.json")]
+        path, raw = self.runs.put_back(rng, names=records if rng.random() < 0.5 else None)
+        lying = path.suffix == ".json" and rng.random() < 0.6
+        path.write_bytes(lie_in_json(rng, raw) if lying else damage_any(rng, raw))
+        draw = int(rng.integers(1000))
+        return Run([lambda: explored(self.runs.folder, draw)])
 
     def case_settings(self, rng):
         """TOML files: of a study, a choice, a loop with recorded lists, a training."""

@@ -229,6 +229,10 @@ def test_evaluate_scores_ordinary_text_and_words(raw, run_cli):
 
 def test_a_loop_sees_the_text_as_the_model_does(raw, run_cli, tmp_path):
     home, found = raw
+    (tmp_path / "spy.py").write_text(
+        "import json, sys\nrows = [json.loads(line) for line in sys.stdin]\njson.dump(rows, open('seen.json', 'w'))\n"
+        "print('\\n'.join('1' for _ in rows))\n"
+    )
     (tmp_path / "loop.toml").write_text(
         f'''
 [tune]
@@ -243,11 +247,17 @@ file = "{home}/model/start.json"
 method = "simplex"
 [loop]
 iterations = 1
+[scorers]
+spy = "{sys.executable} -S -E spy.py"
 '''
     )
     code, out, said = run_cli("loop", tmp_path / "loop.toml", "--json", "--seed", "1")
     assert code == 0, said
     assert json.loads(out)["iterations"][0]["decoded"] == found.loops[0].iterations[0].decoded
+    seen = json.loads((tmp_path / "seen.json").read_text())  # scorers are given what people write
+    lines = list(read_lines(home / "corpus/tune.source.txt"))
+    assert [row["src"] for row in seen] == [lines[int(row["id"])] for row in seen]
+    assert all(row["hyp"][0].isupper() and " ." not in row["hyp"] for row in seen)
 
 
 def test_settings_of_text_are_checked(raw, run_cli, tmp_path):
