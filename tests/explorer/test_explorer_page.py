@@ -108,7 +108,7 @@ def test_a_click_on_the_surface_goes_into_its_cell_and_a_link_reopens_it(page, s
     canvas = page.find_element(By.CSS_SELECTOR, ".surface-row canvas")
     ActionChains(page).move_to_element_with_offset(canvas, 70, -30).click().perform()
     cell = until(page, "return document.querySelector('.cell-about dd')?.textContent", bool)
-    until(page, "return document.getElementById('score').dataset.score", lambda now: f"{float(now):.4f}" == cell)
+    until(page, "return document.getElementById('score').dataset.score", lambda now: f"{float(now):.2f}" == cell)
     address = until(page, "return location.href", lambda text: "surface" in text)
     shown = score(page)
     page.get("about:blank")

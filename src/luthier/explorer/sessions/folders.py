@@ -239,9 +239,7 @@ class Folders:
         try:
             raw = _head(run.home / STUDY_TABLES, LARGEST_TABLES + 1)
         except (OSError, ValueError):
-            raise LuthierError(
-                f"this study has no tables yet. hint: 'luthier study' writes them when it ends"
-            ) from None
+            raise LuthierError("this study has no tables yet. hint: 'luthier study' writes them when it ends") from None
         if len(raw) > LARGEST_TABLES:
             raise LuthierError(f"{STUDY_TABLES}: expected at most {LARGEST_TABLES:,} bytes")
         return raw.decode("utf-8", "replace")
