@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from browser import axe, open_browser, press, score, screen, until
+from browser import axe, press, score, screen, until
 from PIL import Image
 from scipy.spatial import ConvexHull
 from served import ARABIC, HOSTILE, ask, changed, make_pool, make_session, serving
@@ -49,22 +49,6 @@ def trace(tmp_path_factory):
 def server(trace):
     with serving(make_session(binned=True, traces=[str(trace)], heldout=make_pool(6))) as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def driver():
-    found = open_browser()
-    yield found
-    found.quit()
-
-
-@pytest.fixture
-def page(driver, server):
-    driver.get("about:blank")
-    driver.get(server.address)
-    until(driver, "return document.getElementById('score').textContent", bool)
-    yield driver
-    assert [entry["message"] for entry in driver.get_log("browser")] == []
 
 
 def slide(driver, feature, keys):
@@ -124,7 +108,7 @@ def test_a_click_on_the_surface_goes_into_its_cell_and_a_link_reopens_it(page, s
     canvas = page.find_element(By.CSS_SELECTOR, ".surface-row canvas")
     ActionChains(page).move_to_element_with_offset(canvas, 70, -30).click().perform()
     cell = until(page, "return document.querySelector('.cell-about dd')?.textContent", bool)
-    until(page, "return document.getElementById('score').dataset.score", lambda now: f"{float(now):.4f}" == cell)
+    until(page, "return document.getElementById('score').dataset.score", lambda now: f"{float(now):.2f}" == cell)
     address = until(page, "return location.href", lambda text: "surface" in text)
     shown = score(page)
     page.get("about:blank")
@@ -333,7 +317,7 @@ def test_line_compare_and_traces(page, server, trace):
         file.write(json.dumps({**json.loads(first), "step": 3, "gain": 30.0}) + "\n")
     until(page, "return document.querySelector('#view canvas').dataset.states", lambda count: count == "4")
     press(page, "#trace-best")
-    until(page, "return document.querySelector('.readout').textContent", lambda text: "step 3: gain 30.0000" in text)
+    until(page, "return document.querySelector('.readout').textContent", lambda text: "step 3: gain 30.00," in text)
 
 
 def test_every_view_is_fit_for_all_readers(page):

@@ -14,6 +14,7 @@ import contextlib
 import importlib.util
 import json
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -31,8 +32,14 @@ LOOK = 10.0  # seconds from look to look
 
 
 def fuzz(count, seed, first=0, *, say=None):
-    """Run `count` mutants; return how many ended in which way, and the failures."""
+    """Run `count` mutants, or until Ctrl-C; return how many ended in which way, and the failures."""
     ended, failures = collections.Counter(), []
+    with contextlib.suppress(KeyboardInterrupt):
+        _fuzz(count, seed, first, ended, failures, say)
+    return ended, failures
+
+
+def _fuzz(count, seed, first, ended, failures, say):
     at, stop = first, first + count
     while at < stop:
         at, failure = _one_child(seed, at, stop, ended, failures, say)
@@ -41,7 +48,6 @@ def fuzz(count, seed, first=0, *, say=None):
             failures.append(failure)
             print(f"mutant {failure['mutant']}: {failure['wrong']}", file=sys.stderr, flush=True)
             at += 1
-    return ended, failures
 
 
 def _one_child(seed, at, stop, ended, failures, say):
@@ -49,24 +55,26 @@ def _one_child(seed, at, stop, ended, failures, say):
     lines, said = queue.Queue(), []
     with subprocess.Popen(
         [sys.executable, str(HERE / "child.py"), str(seed), str(at), str(stop)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    ) as child:  # fmt: skip
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as child, contextlib.ExitStack() as stack:  # fmt: skip
+        stack.callback(child.kill)
         pumps = [
             threading.Thread(target=_pump, args=(child.stdout, lines), daemon=True),
             threading.Thread(target=lambda: said.extend(child.stderr), daemon=True),
         ]
         for pump in pumps:
             pump.start()
-        ready, watch = False, Watch(child.pid)
+        ready, watch = False, None
         while True:
             try:
                 line = lines.get(timeout=LOOK)
             except queue.Empty:
+                watch = watch or Watch(child.pid)  # to look takes time, so nobody looks at those that go on
                 if wrong := watch.hang(LIMIT if ready else STARTING):
                     child.kill()
                     break
                 continue
-            watch = Watch(child.pid)
+            watch = None
             if line is None:
                 wrong = _last_words(child.wait(), at < stop, ready, said)
                 break
@@ -170,6 +178,8 @@ def main():
         "--geometry", type=int, default=0, metavar="N", help="instances of each subject of geometry, too"
     )
     options = parser.parse_args()
+    for ending in (signal.SIGINT, signal.SIGTERM):  # also of a job in the background, which counts what was done
+        signal.signal(ending, signal.default_int_handler)
     started = time.time()
 
     def say(at, ended):

@@ -67,7 +67,9 @@ class StateCases:
             f / "cones",
         ]
         self.answer(run, [*self.search, "--limit", "3"], "cones")
-        self.search_files = {path.name: path.read_bytes() for path in f.glob("cones*")}
+        self.searches = [{path.name: path.read_bytes() for path in f.glob("cones*")}]
+        self.answer(run, [*self.search, "--resume"], "cones")
+        self.searches.append({path.name: path.read_bytes() for path in f.glob("cones*")})  # all is found
         (f / "study.toml").write_text(samples.STUDY)
         self.study = ["study", f / "study.toml", "-o", f / "results"]
         self.units = self.answer(run, self.study, "results/units.jsonl")
@@ -118,20 +120,21 @@ class StateCases:
         return Run([[*self.tune, "--resume"]])
 
     def case_search(self, rng):
+        files = self.searches[rng.integers(2)]
         for path in self.folder.glob("cones*"):
             path.unlink()
-        for name, raw in self.search_files.items():
+        for name, raw in files.items():
             (self.folder / name).write_bytes(raw)
-        name = sorted(self.search_files)[rng.integers(len(self.search_files))]
-        if rng.random() < 0.5:
-            (self.folder / name).write_bytes(damage_bytes(rng, self.search_files[name]))
+        name = sorted(files)[rng.integers(len(files))]
+        if rng.random() < 0.7:
+            (self.folder / name).write_bytes(damage_bytes(rng, files[name]))
         else:
-            self._lie_in_search(rng)
+            self._lie_in_search(rng, files)
         return Run([[*self.search, "--limit", "6", "--resume"]])
 
-    def _lie_in_search(self, rng):
+    def _lie_in_search(self, rng, files):
         """Change one number of the state of a search, and its hash with it."""
-        path = str(next(self.folder / name for name in self.search_files if name.endswith("state")))
+        path = str(next(self.folder / name for name in files if name.endswith("state")))
         identity, tally, arrays = read_state(path)
         names = [name for name, array in arrays.items() if array.size]
         if rng.random() < 0.2:
