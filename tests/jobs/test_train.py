@@ -334,19 +334,19 @@ def test_several_translations_and_why_the_first_won(trained):
         if len(scores) > 1:
             assert (told.rival, told.margin) == (found.best[1][0], scores[0] - scores[1])
             assert sum(told.differences.values()) == pytest.approx(told.margin)
-            check_overturns(decoder, line, model.weights, told, first)
+            check_flips(decoder, line, model.weights, told, first)
         assert " ".join(use.source for use in told.rules if "[Goal]" in use.rule) == line
         words = sum(value for name, value in told.contributions.items() if not name.startswith("LanguageModel"))
         assert sum(use.score for use in told.rules) == pytest.approx(words)
         assert told.text().splitlines()[0] == f"source   {line}"
 
 
-def check_overturns(decoder, line, weights, told, first):
+def check_flips(decoder, line, weights, told, first):
     """Re-rank the list with the weight a little before and a little beyond the value that an explanation names."""
     pool = decoder.decode(Texts.from_strings([line]), weights, k=50, unique=True).pool
     names = pool.features.names
-    assert told.overturns
-    for one in told.overturns[:4]:
+    assert told.flips
+    for one in told.flips[:4]:
         assert one.weight == weights.get(one.feature, 0.0)
         for share, wanted in ((0.999, first), (1.001, one.text)):
             changed = {**weights, one.feature: one.weight + share * (one.at - one.weight)}

@@ -80,7 +80,7 @@ class UsedRule:
 
 
 @dataclasses.dataclass(frozen=True)
-class Overturn:
+class Flip:
     """A weight that, at another value, has another translation win: the best of its list beyond that value."""
 
     feature: str
@@ -101,7 +101,7 @@ class Explanation:
     contributions : weight · value of each feature of the translation that is not 0
     rival, margin : the best other translation, and by how much it lost; "" and None where there is none
     differences : the contributions that decided, winner − rival, the largest first
-    overturns : what would have won with another value of one weight, the smallest change first
+    flips : what would have won with another value of one weight, the smallest change first
     """
 
     words: str
@@ -111,7 +111,7 @@ class Explanation:
     rival: str
     margin: float | None
     differences: Mapping[str, float]
-    overturns: tuple[Overturn, ...]
+    flips: tuple[Flip, ...]
 
     def text(self) -> str:
         """Return it as lines of text."""
@@ -121,7 +121,7 @@ class Explanation:
             lines += [f"second   {self.rival}", f"margin   {self.margin:.4f} = {decided}"]
         lines += [
             f"would win with {one.feature} {one.at:.4g} in place of {one.weight:.4g}: {one.text}"
-            for one in self.overturns[:TOLD]
+            for one in self.flips[:TOLD]
         ]
         parts = sorted(self.contributions.items(), key=lambda item: -abs(item[1]))
         lines.append("sum of   " + ", ".join(f"{name} {value:+.4f}" for name, value in parts))
@@ -205,9 +205,9 @@ def _explained(
         rival, margin = texts[first + 1], float(scores[first] - scores[first + 1])
         apart = weights * (listed[0] - listed[1])
         differences = dict(sorted(_nonzero(names, apart).items(), key=lambda item: -abs(item[1])))
-    overturns = tuple(
-        Overturn(names[f], float(weights[f]), at, texts[first + i])
-        for f, at, i in _flips(listed, weights, scores[first : first + len(listed)])
+    flips = tuple(
+        Flip(names[f], float(weights[f]), at, texts[first + i])
+        for f, at, i in _nearest_flips(listed, weights, scores[first : first + len(listed)])
     )
     of_rules = weight_vector(dict(zip(names, weights.tolist(), strict=True)), table.names, quiet=True)
     worth = table.rule_scores(of_rules)
@@ -216,10 +216,10 @@ def _explained(
         values = _nonzero(table.features.names, _values(table.features, rule))
         source = " ".join(words.split()[a:b])
         uses.append(UsedRule(depth, a, b, source, table.texts[rule], float(worth[rule]), values))
-    return Explanation(words, float(scores[first]), tuple(uses), own, rival, margin, differences, overturns)
+    return Explanation(words, float(scores[first]), tuple(uses), own, rival, margin, differences, flips)
 
 
-def _flips(values: Float64, weights: Float64, scores: Float64) -> list[tuple[int, float, int]]:
+def _nearest_flips(values: Float64, weights: Float64, scores: Float64) -> list[tuple[int, float, int]]:
     """Return features, the nearest value of each one's weight beyond which the first row does not win, and who does.
 
     `values` are (K, D), the winner first. Up and down are told apart; the order is that of the change as a share of the
