@@ -415,6 +415,26 @@ def test_a_report_opens_from_disk(driver, server, tmp_path):
     assert [entry["message"] for entry in driver.get_log("browser")] == []
 
 
+def test_on_paper_pictures_keep_their_shape_and_rows_follow_one_another(page):
+    choose = "const named = document.getElementById('named'); named.selectedIndex = 1;"
+    page.execute_script(f"{choose} named.dispatchEvent(new Event('change'))")
+    until(page, "return document.querySelectorAll('.row').length", lambda n: n > 2)
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        fit = "return getComputedStyle(document.querySelector('#view .picture')).objectFit"
+        assert page.execute_script(fit) == "contain"
+        boxes = page.execute_script(
+            """
+            const boxes = [...document.querySelectorAll(".row")].map((row) => row.getBoundingClientRect());
+            return boxes.map((box) => [box.top, box.bottom]);"""
+        )
+        assert all(0 <= after[0] - before[1] < 20 for before, after in itertools.pairwise(boxes))
+        spare = "return document.querySelector('.rows').getBoundingClientRect().bottom - arguments[0]"
+        assert page.execute_script(spare, boxes[-1][1]) < 20
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
 def test_scripts_build_upon_earlier_ones_only():
     for place, name in enumerate(SCRIPTS):
         used = {f"{found[1]}.js" for found in IMPORT.findall(page_text(name))}
