@@ -40,6 +40,7 @@ EXPLORER = (
     ("runs", {}),
     ("beside", {"runs": [0, 1]}),
     ("open", {"runs": [0]}),
+    ("study", {"run": 0}),
 )
 FOLDER = ("runs", "beside", "open")  # what is not asked of a session
 SERVICE = (

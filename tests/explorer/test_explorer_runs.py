@@ -159,6 +159,22 @@ def test_nothing_outside_of_the_folders_is_read(tuned, tmp_path):
     assert folders.weights_of(runs["answer"]) == {}
 
 
+def test_a_study_shows_the_tables_beside_it_and_nothing_else(tmp_path):
+    for name in ("done", "begun", "link", "large"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "units.jsonl").write_text("{}\n")
+    (tmp_path / "secret.md").write_text("secret")
+    (tmp_path / "done" / "tables.md").write_bytes(b"| a |\n| --- |\n| \xff |\n")
+    (tmp_path / "link" / "tables.md").symlink_to(tmp_path / "secret.md")
+    (tmp_path / "large" / "tables.md").write_bytes(b" " * (1 << 20) + b"x")
+    folders = Folders([str(tmp_path)])
+    runs = {folders.name_of(run): run for run in folders.look().values()}
+    assert folders.tables_of(runs["done/units.jsonl"]) == "| a |\n| --- |\n| \ufffd |\n"
+    for name, said in (("begun", "no tables yet"), ("link", "no tables yet"), ("large", "at most 1,048,576 bytes")):
+        with pytest.raises(LuthierError, match=said):
+            folders.tables_of(runs[f"{name}/units.jsonl"])
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import re
+import select
 import subprocess
 import sys
 
@@ -11,6 +13,7 @@ import sacrebleu
 
 from luthier.core.errors import LuthierError
 from luthier.corpus.lines import read_lines
+from luthier.corpus.texts import Texts
 from luthier.jobs.mbr import mbr
 from luthier.jobs.train import train_system
 from luthier.jobs.train_config import read_train_config
@@ -103,6 +106,46 @@ def test_decode_takes_a_trained_model(trained, run_cli, tmp_path):
     code, _, said = run_cli("engine", "decode", tmp_path / "blank.txt", "--model", home / "model", "-o", out)
     assert code == 0, said
     assert out.read_text() == "\n\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a terminal of Unix")
+def test_translate_has_a_prompt_on_a_terminal(trained):
+    home, _ = trained
+    command = [sys.executable, "-m", "luthier.cli.main", "translate", str(home / "model")]
+    parent, child = os.openpty()
+    process = subprocess.Popen(command, stdin=child, stdout=child, stderr=child, env={**os.environ, "TERM": "dumb"})
+    os.close(child)
+    try:
+        assert until_prompt(parent).endswith("> ")
+        lattice = "((('a', 0, 1),),)"
+        for typed, said in (
+            (b"Qwxyz\n", "Qwxyz\n"),
+            (b"\n", "\n"),
+            (lattice.encode() + b"\n", "found a lattice (PLF)"),
+        ):
+            os.write(parent, typed)
+            found = until_prompt(parent)
+            assert found.startswith(typed.decode()), found  # what was typed is seen
+            assert said in found.removeprefix(typed.decode())
+        os.write(parent, b"Gr\xff\n")
+        assert "expected text in UTF-8" in until_prompt(parent)
+        os.write(parent, b"Zzyx\n")
+        assert until_prompt(parent).endswith("\nZzyx\n> ")  # and the session goes on
+        os.write(parent, b"\x04")
+        assert process.wait(120) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(parent)
+
+
+def until_prompt(terminal):
+    """Return what a terminal shows up to the next prompt; None of it is waited for longer than two minutes."""
+    said = ""
+    while not said.endswith("> "):
+        assert select.select([terminal], [], [], 120)[0], f"nothing came after {said!r}"
+        said += os.read(terminal, 4096).decode("utf-8", "replace").replace("\r\n", "\n")
+    return said
 
 
 def test_translate_flushes_every_line(trained):
@@ -281,6 +324,7 @@ def test_several_translations_and_why_the_first_won(trained):
     model = TranslationModel.open(home / "model")
     lines = read_lines(home / "corpus" / "test.source.txt")
     plain = list(model.translate(lines))
+    decoder = model.decoder(model.grammar(lines))
     for line, found, first in zip(lines, answer(model, lines, Wanted(best=3, explain=True)), plain, strict=True):
         scores = [score for _, score in found.best]
         assert found.text == first
@@ -290,10 +334,25 @@ def test_several_translations_and_why_the_first_won(trained):
         if len(scores) > 1:
             assert (told.rival, told.margin) == (found.best[1][0], scores[0] - scores[1])
             assert sum(told.differences.values()) == pytest.approx(told.margin)
+            check_flips(decoder, line, model.weights, told, first)
         assert " ".join(use.source for use in told.rules if "[Goal]" in use.rule) == line
         words = sum(value for name, value in told.contributions.items() if not name.startswith("LanguageModel"))
         assert sum(use.score for use in told.rules) == pytest.approx(words)
         assert told.text().splitlines()[0] == f"source   {line}"
+
+
+def check_flips(decoder, line, weights, told, first):
+    """Re-rank the list with the weight a little before and a little beyond the value that an explanation names."""
+    pool = decoder.decode(Texts.from_strings([line]), weights, k=50, unique=True).pool
+    names = pool.features.names
+    assert told.flips
+    for one in told.flips[:4]:
+        assert one.weight == weights.get(one.feature, 0.0)
+        for share, wanted in ((0.999, first), (1.001, one.text)):
+            changed = {**weights, one.feature: one.weight + share * (one.at - one.weight)}
+            totals = sum(changed.get(name, 0.0) * pool.features.column(name) for name in names)
+            best = [pool.texts[i] for i in (totals >= totals.max() - 1e-9).nonzero()[0]]  # some tie at all weights
+            assert wanted in best
 
 
 def test_translate_lists_explains_and_agrees(trained, run_cli, monkeypatch):

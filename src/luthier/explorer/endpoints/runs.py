@@ -53,6 +53,13 @@ def open_runs(workspace: Workspace, asked: CheckedRequest) -> Reply:
     return Reply({"session": workspace.opened(_numbers(asked))})
 
 
+def study(workspace: Workspace, asked: CheckedRequest) -> Reply:
+    """Return the tables of a study."""
+    folders = _folders(workspace)
+    (run,) = workspace.chosen([asked.whole("run", low=0, high=LARGEST_NUMBER)])
+    return Reply({"name": folders.name_of(run), "tables": folders.tables_of(run)})
+
+
 def _scaled(vectors: dict[str, Weights]) -> list[dict[str, float]]:
     return [dict(weights.normalized("l1")) for weights in vectors.values()]
 
