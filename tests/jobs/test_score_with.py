@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from luthier.scorers._scorer import Item, Scorer
 pytestmark = pytest.mark.compiled
 START = "import json, os, sys\nlines = sys.stdin\n"
 GOOD = START + "for line in lines:\n    print(len(json.loads(line)['hyp']) / 2, flush=True)\n"
-PYTHON = f"{sys.executable} -S -E"
+PYTHON = f"{shlex.quote(sys.executable)} -S -E"
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import select
+import shlex
 import subprocess
 import sys
 
@@ -291,7 +292,7 @@ method = "simplex"
 [loop]
 iterations = 1
 [scorers]
-spy = "{sys.executable} -S -E spy.py"
+spy = "{shlex.quote(sys.executable)} -S -E spy.py"
 '''
     )
     code, out, said = run_cli("loop", tmp_path / "loop.toml", "--json", "--seed", "1")
