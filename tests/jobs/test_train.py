@@ -133,7 +133,7 @@ def test_translate_has_a_prompt_on_a_terminal(trained):
         os.write(parent, b"Zzyx\n")
         assert until_prompt(parent).endswith("\nZzyx\n> ")  # and the session goes on
         os.write(parent, b"\x04")
-        assert process.wait(120) == 0
+        assert process.wait(600) == 0
     finally:
         process.kill()
         process.wait()
@@ -398,11 +398,11 @@ def test_a_served_model_says_the_same(trained):
     lines = read_lines(home / "corpus" / "test.source.txt")
     translator = Translator(model, threads=2)
     found = [translator.ask(list(lines)[i : i + 2], Wanted()) for i in range(0, len(lines), 2)]
-    assert [one.text for job in found for one in job.result(60)] == list(model.translate(lines))
-    asked = translator.ask(["", lines[0], " "], Wanted(explain=True)).result(60)
+    assert [one.text for job in found for one in job.result(600)] == list(model.translate(lines))
+    asked = translator.ask(["", lines[0], " "], Wanted(explain=True)).result(600)
     assert [one.explanation is not None for one in asked] == [False, True, False]
     with pytest.raises(LuthierError, match="a lattice"):
-        translator.ask(["((('a', 1, 1),),)"], Wanted()).result(60)
+        translator.ask(["((('a', 1, 1),),)"], Wanted()).result(600)
 
 
 def test_a_lattice_is_no_word(trained, run_cli, tmp_path):
