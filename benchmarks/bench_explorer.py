@@ -7,7 +7,8 @@ for a request, bytes included, without the network between. A drag moves one wei
 is the least that it can take, and what other answers are compared with: a ratio tells more than milliseconds of a busy
 machine. Windows with so many cells are found by bisection. With --browser, 'luthier explore' runs in a process of its
 own and a headless Chromium opens it: from the command to the first picture, and from a moved slider to the painted
-frame. With --requests, that many questions are sent to such a process, and its memory is watched.
+frame; and a folder of 500 runs is opened. With --requests, that many questions are sent to such a process, and its
+memory is watched.
 """
 
 import json
@@ -163,8 +164,10 @@ def main():
     show(title, ("answer", "CPU ms", "re-ranks", "limit on De→En"), shown)
     print(f"opened in {asking.opened:.1f} CPU s; peak memory {peak_megabytes():.0f} MB, the reading of lists included")
     if arguments.browser or arguments.requests:
-        from explorer_page import page_side
+        from explorer_page import page_side, runs_side
 
+        if arguments.browser:
+            runs_side(pool, start)
         page_side(pool, start, asking, browser=arguments.browser, requests=arguments.requests)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-MOVES = 150
+MOVES, RUNS = 150, 500
 PATIENCE = 600  # seconds
 READY = """
 return document.querySelector("#line-readout b")?.textContent && document.querySelector("canvas").dataset.painted;
@@ -63,7 +63,37 @@ def page_side(pool, start, asking, *, browser, requests):
                 running.terminate()
 
 
-def _time_page(address, listening, feature):
+def runs_side(pool, start):
+    """Open a folder of 500 runs, each with its record and its weights; print when the table is there."""
+    from luthier.kbest.weights import Weights, write_weights
+
+    with tempfile.TemporaryDirectory() as folder:
+        rng = np.random.default_rng(0)
+        for i in range(RUNS):
+            weights = start + rng.normal(size=len(start)) * 0.1
+            write_weights(Weights.from_vector(pool.features.names, weights), f"{folder}/run{i}.txt")
+            record = {"kind": "tune", "state": "done", "tuner": "mert()", "metric": "bleu", "seed": i}
+            scores = {"scores": {"tuned": 40 + rng.normal(), "before": 39}, "answers": [f"run{i}.txt"]}
+            Path(f"{folder}/run{i}.run.json").write_text(json.dumps({**record, **scores}))
+        driver = _chromium()
+        began = time.perf_counter()
+        command = [sys.executable, "-m", "luthier.cli.main", "explore", folder, "--no-browser"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+            try:
+                address = running.stdout.readline().strip()
+                listening = time.perf_counter() - began
+                driver.get(address)
+                _until(driver, "return document.querySelectorAll('.runs tbody tr').length === arguments[0]", RUNS)
+                print(
+                    f"a folder of {RUNS} runs: from the command to its address {listening:.1f} s, to the whole table "
+                    f"{time.perf_counter() - began:.1f} s (wanted: 2)"
+                )
+            finally:
+                running.terminate()
+                driver.quit()
+
+
+def _chromium():
     from selenium import webdriver
 
     binary = os.environ.get("LUTHIER_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -74,8 +104,13 @@ def _time_page(address, listening, feature):
     if os.geteuid() == 0:
         options.add_argument("--no-sandbox")
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    driver.get("about:blank")
+    return driver
+
+
+def _time_page(address, listening, feature):
+    driver = _chromium()
     try:
-        driver.get("about:blank")
         began = time.perf_counter()
         driver.get(address)
         _until(driver, READY)

@@ -18,7 +18,7 @@ SESSIONS = {
     ("docs/first-steps.md", "docs/python.md"): 15,
     ("docs/tutorial.md",): 14,
     ("docs/is-the-gain-real.md",): 6,
-    ("docs/out-into-use.md",): 8,
+    ("docs/out-into-use.md",): 14,
     ("docs/consensus.md",): 9,
 }
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.feather
 import pytest
 
-from luthier.core.errors import InputError
-from luthier.core.files.arrow import ABOUT, RecordWriter, file_rows, read_column, write_as_file
+from luthier.core.errors import InputError, LuthierError
+from luthier.core.files.arrow import ABOUT, RecordWriter, file_rows, read_column, whole_rows, write_as_file
 
 
 def block(first, n):
@@ -71,3 +71,26 @@ def test_a_file_that_has_lost_rows_cannot_be_gone_on_with(tmp_path):
     with pytest.raises(InputError, match="without `resume`"):
         RecordWriter(path, {}, 10)
     assert file_rows(path) == 0
+
+
+@pytest.mark.parametrize("flip", [0x40, 0xFF])
+def test_no_damaged_byte_ends_the_process_or_comes_through_as_other_kinds(tmp_path, monkeypatch, flip):
+    """Offsets of lists that lie had Arrow abort; a changed number is a number."""
+    monkeypatch.setattr("os.fsync", lambda handle: None)
+    path, damaged = tmp_path / "rows.arrow", tmp_path / "damaged.arrow"
+    with RecordWriter(path, {}) as writer:
+        writer.append(block(0, 3))
+        length = writer.length
+    data, told = path.read_bytes(), 0
+    for at in range(len(data)):
+        damaged.write_bytes(data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :])
+        if whole_rows(damaged, length) != 3:
+            told += 1
+            continue
+        try:
+            write_as_file(damaged, tmp_path / "whole.arrow")
+            assert file_rows(tmp_path / "whole.arrow") == 3
+            assert np.concatenate(list(read_column(tmp_path / "whole.arrow", "number", "int64"))).shape == (3,)
+        except LuthierError:
+            told += 1
+    assert 0 < told < len(data)

@@ -5,7 +5,7 @@ import socket
 import threading
 
 import pytest
-from attack import attack
+from attack import attack, attack_service
 from served import HOSTILE, ask, make_session, raw, serving
 
 from luthier.core.errors import LuthierError
@@ -29,8 +29,19 @@ def good(server, **more):
 
 
 def test_mutated_requests_are_refused_and_the_server_goes_on(server):
-    assert attack(server, range(150)) == []
+    ended, bad = attack(server, range(150))
+    assert bad == []
+    assert ended[200] > 10
     assert ask(server, "select")[0]["changed"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")
+def test_mutated_requests_to_a_served_model_are_answered_or_refused(tmp_path):
+    ended, bad = attack_service(range(150), tmp_path)
+    assert bad == []
+    assert ended[200] > 5
 
 
 @pytest.mark.parametrize("heads, status", [

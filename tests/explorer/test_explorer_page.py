@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from browser import axe, open_browser, press, score, screen, until
+from browser import axe, press, score, screen, until
 from PIL import Image
 from scipy.spatial import ConvexHull
 from served import ARABIC, HOSTILE, ask, changed, make_pool, make_session, serving
@@ -49,22 +49,6 @@ def trace(tmp_path_factory):
 def server(trace):
     with serving(make_session(binned=True, traces=[str(trace)], heldout=make_pool(6))) as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def driver():
-    found = open_browser()
-    yield found
-    found.quit()
-
-
-@pytest.fixture
-def page(driver, server):
-    driver.get("about:blank")
-    driver.get(server.address)
-    until(driver, "return document.getElementById('score').textContent", bool)
-    yield driver
-    assert [entry["message"] for entry in driver.get_log("browser")] == []
 
 
 def slide(driver, feature, keys):
@@ -124,7 +108,7 @@ def test_a_click_on_the_surface_goes_into_its_cell_and_a_link_reopens_it(page, s
     canvas = page.find_element(By.CSS_SELECTOR, ".surface-row canvas")
     ActionChains(page).move_to_element_with_offset(canvas, 70, -30).click().perform()
     cell = until(page, "return document.querySelector('.cell-about dd')?.textContent", bool)
-    until(page, "return document.getElementById('score').dataset.score", lambda now: f"{float(now):.4f}" == cell)
+    until(page, "return document.getElementById('score').dataset.score", lambda now: f"{float(now):.2f}" == cell)
     address = until(page, "return location.href", lambda text: "surface" in text)
     shown = score(page)
     page.get("about:blank")
@@ -333,7 +317,7 @@ def test_line_compare_and_traces(page, server, trace):
         file.write(json.dumps({**json.loads(first), "step": 3, "gain": 30.0}) + "\n")
     until(page, "return document.querySelector('#view canvas').dataset.states", lambda count: count == "4")
     press(page, "#trace-best")
-    until(page, "return document.querySelector('.readout').textContent", lambda text: "step 3: gain 30.0000" in text)
+    until(page, "return document.querySelector('.readout').textContent", lambda text: "step 3: gain 30.00," in text)
 
 
 def test_every_view_is_fit_for_all_readers(page):
@@ -429,6 +413,26 @@ def test_a_report_opens_from_disk(driver, server, tmp_path):
     press(driver, "#tab-compare")
     until(driver, "return document.querySelectorAll('#compare-rows tbody tr').length", lambda n: n == 2)
     assert [entry["message"] for entry in driver.get_log("browser")] == []
+
+
+def test_on_paper_pictures_keep_their_shape_and_rows_follow_one_another(page):
+    choose = "const named = document.getElementById('named'); named.selectedIndex = 1;"
+    page.execute_script(f"{choose} named.dispatchEvent(new Event('change'))")
+    until(page, "return document.querySelectorAll('.row').length", lambda n: n > 2)
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        fit = "return getComputedStyle(document.querySelector('#view .picture')).objectFit"
+        assert page.execute_script(fit) == "contain"
+        boxes = page.execute_script(
+            """
+            const boxes = [...document.querySelectorAll(".row")].map((row) => row.getBoundingClientRect());
+            return boxes.map((box) => [box.top, box.bottom]);"""
+        )
+        assert all(0 <= after[0] - before[1] < 20 for before, after in itertools.pairwise(boxes))
+        spare = "return document.querySelector('.rows').getBoundingClientRect().bottom - arguments[0]"
+        assert page.execute_script(spare, boxes[-1][1]) < 20
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 def test_scripts_build_upon_earlier_ones_only():

@@ -117,6 +117,10 @@ def test_weights_side_by_side_are_those_of_the_files_at_size_one(place, tuned):
     assert spreads == sorted(spreads, reverse=True)
 
 
+def test_runs_without_weights_have_nothing_side_by_side(place):
+    assert ask(place, "beside", runs=[table(place)["pool.arrow"]["run"]])[0] == {"systems": [], "rows": [], "number": 0}
+
+
 def test_runs_of_other_lists_or_metrics_are_not_opened_together(place, tuned):
     rows = table(place)
     workspace = Workspace(None, Folders([str(tuned)]), load_metric("bleu"))
@@ -155,6 +159,22 @@ def test_nothing_outside_of_the_folders_is_read(tuned, tmp_path):
     assert folders.weights_of(runs["answer"]) == {}
 
 
+def test_a_study_shows_the_tables_beside_it_and_nothing_else(tmp_path):
+    for name in ("done", "begun", "link", "large"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "units.jsonl").write_text("{}\n")
+    (tmp_path / "secret.md").write_text("secret")
+    (tmp_path / "done" / "tables.md").write_bytes(b"| a |\n| --- |\n| \xff |\n")
+    (tmp_path / "link" / "tables.md").symlink_to(tmp_path / "secret.md")
+    (tmp_path / "large" / "tables.md").write_bytes(b" " * (1 << 20) + b"x")
+    folders = Folders([str(tmp_path)])
+    runs = {folders.name_of(run): run for run in folders.look().values()}
+    assert folders.tables_of(runs["done/units.jsonl"]) == "| a |\n| --- |\n| \ufffd |\n"
+    for name, said in (("begun", "no tables yet"), ("link", "no tables yet"), ("large", "at most 1,048,576 bytes")):
+        with pytest.raises(LuthierError, match=said):
+            folders.tables_of(runs[f"{name}/units.jsonl"])
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -177,8 +197,10 @@ def test_a_record_of_a_stranger_is_a_row_or_none(tmp_path, content):
 
 @pytest.mark.slow
 def test_mutated_requests_to_a_folder_end_in_an_answer_or_a_refusal(place):
-    ask(place, "open", runs=[table(place)["a/one"]["run"]])
-    assert attack(place, range(200)) == []
+    first = table(place)["a/one"]["run"]
+    ended, bad = attack(place, range(200), opened=lambda: ask(place, "open", runs=[first])[0]["session"])
+    assert bad == []
+    assert ended[200] > 20
 
 
 def test_what_changes_is_read_again_and_numbers_stay(tmp_path):

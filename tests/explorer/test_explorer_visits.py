@@ -6,8 +6,8 @@ import socket
 import urllib.request
 
 import pytest
-from browser import axe, open_browser, press, score, screen, until
-from served import make_pool, make_session, serving, weights_of
+from browser import axe, press, score, screen, until
+from served import HOSTILE, make_pool, make_session, serving, weights_of
 
 from luthier.explorer.notebook import Explorer, explore
 from luthier.explorer.report_file import unpack_record
@@ -27,22 +27,6 @@ def server():
 
 
 @pytest.fixture(scope="module")
-def driver():
-    found = open_browser()
-    yield found
-    found.quit()
-
-
-@pytest.fixture
-def page(driver, server):
-    driver.get("about:blank")
-    driver.get(server.address)
-    until(driver, "return document.getElementById('score').textContent", bool)
-    yield driver
-    assert [entry["message"] for entry in driver.get_log("browser")] == []
-
-
-@pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """A folder with lists, two runs on them that were recorded by hand, weights without a record, and one that runs."""
     home = tmp_path_factory.mktemp("runs")
@@ -58,6 +42,11 @@ def runs(tmp_path_factory):
         record = {**done, **scores, "answers": [f"{name}.txt"]}
         (home / f"{name}.run.json").write_text(json.dumps(record))
     write_weights(Weights.from_vector(pool.features.names, weights_of(pool, 5)), home / "old.txt")
+    (home / "study").mkdir()
+    (home / "study" / "units.jsonl").write_text("{}\n")
+    (home / "study" / "tables.md").write_text(
+        f"# A study\n\nScores.\n\n| tuner | BLEU |\n| --- | --: |\n| {HOSTILE} | 41.25 |\n"
+    )
     return home
 
 
@@ -103,6 +92,16 @@ def test_runs_are_sorted_found_chosen_compared_and_opened(table_of_runs, runs):
     until(page, "return document.getElementById('named')?.options.length", lambda n: n == 2)
     press(page, "#back-to-runs")
     until(page, NAMES, lambda names: "first" in names)
+
+
+def test_a_study_shows_its_tables(table_of_runs):
+    press(table_of_runs, '[id^="open-"][data-kind="study"]')
+    until(table_of_runs, "return document.querySelectorAll('#study td').length", lambda n: n == 2)
+    shown = table_of_runs.execute_script("return document.getElementById('study').innerText.split('\\n')")
+    assert shown[0] == "A study"
+    assert any("41.25" in line and HOSTILE in line for line in shown)
+    assert table_of_runs.title != "broken"
+    assert axe(table_of_runs) == []
 
 
 @pytest.mark.parametrize("width, height, touch", [(390, 844, True), (768, 1024, True), (2560, 1440, False)])

@@ -10,25 +10,36 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import importlib.util
 import json
 import queue
+import signal
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
+import psutil
 from runs import SLOW
 
 HERE = Path(__file__).parent
-LIMIT = 300.0  # seconds of wall clock for one mutant: they take a thousandth, unless something is compiled
-STARTING = 600.0  # compiling included
+LIMIT = 120.0  # seconds of processor time for one mutant: they take a thousandth, unless something is compiled
+STARTING = 600.0  # the same until the first: all kernels are compiled
+STILL = 300.0  # seconds of the clock in which a process that hangs takes no processor time at all
+LOOK = 10.0  # seconds from look to look
 
 
 def fuzz(count, seed, first=0, *, say=None):
-    """Run `count` mutants; return how many ended in which way, and the failures."""
+    """Run `count` mutants, or until Ctrl-C; return how many ended in which way, and the failures."""
     ended, failures = collections.Counter(), []
+    with contextlib.suppress(KeyboardInterrupt):
+        _fuzz(count, seed, first, ended, failures, say)
+    return ended, failures
+
+
+def _fuzz(count, seed, first, ended, failures, say):
     at, stop = first, first + count
     while at < stop:
         at, failure = _one_child(seed, at, stop, ended, failures, say)
@@ -37,7 +48,6 @@ def fuzz(count, seed, first=0, *, say=None):
             failures.append(failure)
             print(f"mutant {failure['mutant']}: {failure['wrong']}", file=sys.stderr, flush=True)
             at += 1
-    return ended, failures
 
 
 def _one_child(seed, at, stop, ended, failures, say):
@@ -45,22 +55,26 @@ def _one_child(seed, at, stop, ended, failures, say):
     lines, said = queue.Queue(), []
     with subprocess.Popen(
         [sys.executable, str(HERE / "child.py"), str(seed), str(at), str(stop)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    ) as child:  # fmt: skip
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as child, contextlib.ExitStack() as stack:  # fmt: skip
+        stack.callback(child.kill)
         pumps = [
             threading.Thread(target=_pump, args=(child.stdout, lines), daemon=True),
             threading.Thread(target=lambda: said.extend(child.stderr), daemon=True),
         ]
         for pump in pumps:
             pump.start()
-        ready = False
+        ready, watch = False, None
         while True:
             try:
-                line = lines.get(timeout=LIMIT if ready else STARTING)
+                line = lines.get(timeout=LOOK)
             except queue.Empty:
-                child.kill()
-                wrong = f"hang: nothing for {LIMIT} s"
-                break
+                watch = watch or Watch(child.pid)  # to look takes time, so nobody looks at those that go on
+                if wrong := watch.hang(LIMIT if ready else STARTING):
+                    child.kill()
+                    break
+                continue
+            watch = None
             if line is None:
                 wrong = _last_words(child.wait(), at < stop, ready, said)
                 break
@@ -74,6 +88,39 @@ def _one_child(seed, at, stop, ended, failures, say):
         for pump in pumps:
             pump.join()
     return at, {"mutant": at, "wrong": wrong} if wrong else None
+
+
+class Watch:
+    """Looks at a process from now on: how much processor time it takes, and whether it takes any.
+
+    The clock says nothing on a machine that does much else. Only a process that takes none at all hangs by the clock.
+    """
+
+    def __init__(self, process):
+        self.process = process
+        self.began = self.last = processor_time(process)
+        self.moved = time.monotonic()
+
+    def hang(self, limit):
+        """Return what is wrong with a process that still says nothing, "" if nothing is."""
+        now = processor_time(self.process)
+        if now - self.began > limit:
+            return f"hang: {now - self.began:.0f} s of processor time without an end"
+        if now != self.last:
+            self.last, self.moved = now, time.monotonic()
+        waited = time.monotonic() - self.moved
+        return f"hang: no processor time for {waited:.0f} s" if waited > STILL else ""
+
+
+def processor_time(process):
+    """Return the seconds that a process and its children took so far."""
+    total = 0.0
+    with contextlib.suppress(psutil.NoSuchProcess):
+        found = psutil.Process(process)
+        for one in [found, *found.children(recursive=True)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                total += sum(one.cpu_times()[:4])  # user, system, and those of children that ended
+    return total
 
 
 def _last_words(code, early, ready, said):
@@ -131,6 +178,8 @@ def main():
         "--geometry", type=int, default=0, metavar="N", help="instances of each subject of geometry, too"
     )
     options = parser.parse_args()
+    for ending in (signal.SIGINT, signal.SIGTERM):  # also of a job in the background, which counts what was done
+        signal.signal(ending, signal.default_int_handler)
     started = time.time()
 
     def say(at, ended):

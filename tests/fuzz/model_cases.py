@@ -7,6 +7,8 @@ from mutations import damage_any, damage_bytes, damage_text, lie_in_array, lie_i
 from runs import Run
 
 from luthier.core.files.array_file import open_arrays, save_arrays
+from luthier.jobs.trained_model import TranslationModel
+from luthier.jobs.translate import Wanted, answer_lines
 
 ARRAY_FILES = {
     "g.grammar": "grammar 1", "rules/rules.luthier": "rule model 1", "lm.arpa.luthier": "language model 1",
@@ -157,5 +159,8 @@ class ModelCases:
         path, raw = self.trained.put_back(rng, names=["model.json", "weights.json", "lm.arpa.gz", "rules.luthier"])
         damaged = lie_in_json(rng, raw) if path.suffix == ".json" and rng.random() < 0.7 else damage_any(rng, raw)
         path.write_bytes(damaged)
+        if rng.random() < 0.5:  # as `serve` and `translate` open it
+            wanted = Wanted(2, explain=True)
+            return Run([lambda: list(answer_lines(TranslationModel.open(path.parent), [b"a b\n"], wanted))])
         model = ["--model", self.folder / "trained", "-o", self.folder / "translated.txt"]
         return Run([["engine", "decode", self.folder / "dev.src", *model]])

@@ -103,15 +103,16 @@ def planted(seed):
     return PlantedLists(sentences=4, k=5).generate(seed)
 
 
-def _hypotheses(rng):
-    for i in range(SENTENCES):
+def _hypotheses(rng, sentences=SENTENCES):
+    for i in range(sentences):
         for k in range(ROWS):
             yield i, k, " ".join(rng.choice(WORDS, 5)), rng.normal(size=3).round(4)
 
 
-def lists(rng):
+def lists(rng, sentences=SENTENCES):
     """Return a list of each text format: name → bytes."""
-    rows = list(_hypotheses(rng))
+    rows = list(_hypotheses(rng, sentences))
+    whole = [rows[at : at + ROWS] for at in range(0, len(rows), ROWS)]  # by sentences
 
     def of(line):
         return "".join(line(i, k, text, *h) for i, k, text, h in rows).encode()
@@ -127,29 +128,28 @@ def lists(rng):
         "tsv": b"id\thyp\tlm\ttm\n" + of(lambda i, _, t, a, b, c: f"{i}\t{t}\t{a}\t{b + c}\n"),
         "fairseq": "".join(
             f"S-{i}\tquelle\nT-{i}\tref {i}\n"
-            + "".join(f"H-{i}\t{h[0]}\t{t}\nD-{i}\t{h[0]}\t{t}\nP-{i}\t-0.5 {h[1]}\n" for j, _, t, h in rows if j == i)
-            for i in range(SENTENCES)
+            + "".join(f"H-{i}\t{h[0]}\t{t}\nD-{i}\t{h[0]}\t{t}\nP-{i}\t-0.5 {h[1]}\n" for _, _, t, h in own)
+            for i, own in enumerate(whole)
         ).encode(),
         "sockeye": "".join(
-            json.dumps({"sentence_id": i, "translations": [t for j, _, t, _ in rows if j == i],
-                        "scores": [[h[0], h[1]] for j, _, _, h in rows if j == i]}) + "\n"
-            for i in range(SENTENCES)
+            json.dumps({"sentence_id": i, "translations": [t for _, _, t, _ in own],
+                        "scores": [[h[0], h[1]] for _, _, _, h in own]}) + "\n"
+            for i, own in enumerate(whole)
         ).encode(),
         "nested": "".join(
-            json.dumps({"id": i, "ref": f"ref {i}", "nbest": [t for j, _, t, _ in rows if j == i],
-                        "scores": [h[0] for j, _, _, h in rows if j == i]}) + "\n"
-            for i in range(SENTENCES)
+            json.dumps({"id": i, "ref": f"ref {i}", "nbest": [t for _, _, t, _ in own],
+                        "scores": [h[0] for _, _, _, h in own]}) + "\n"
+            for i, own in enumerate(whole)
         ).encode(),
         "jsonl": of(lambda i, k, t, a, b, c: json.dumps(
             {"id": i, "hyp": t, "features": {"lm": a, f"s{k}": b}, "comet": c, "refs": [f"ref {i}"],
              "derivation": ["r", {"rule": f"X → {k}", "features": {"p": a}}]}) + "\n"),
-        **tools(rows),
+        **tools(rows, [[(t, h) for _, _, t, h in own] for own in whole]),
     }  # fmt: skip
 
 
-def tools(rows):
+def tools(rows, lists):
     """Return lists as today's tools write them: name → bytes."""
-    lists = [[(t, h) for j, _, t, h in rows if j == i] for i in range(SENTENCES)]
 
     def chat(text, h):
         content = [{"token": w, "logprob": x, "bytes": [7], "top_logprobs": []} for w, x in zip("ab", h, strict=False)]
@@ -160,7 +160,7 @@ def tools(rows):
 
     answers = [{"id": f"c{i}", "choices": [chat(t, h) for t, h in hyps]} for i, hyps in enumerate(lists)]
     batch = [
-        {"custom_id": str(9 - i), "response": {"status_code": 200, "body": a}, "error": None}
+        {"custom_id": str(len(lists) - i), "response": {"status_code": 200, "body": a}, "error": None}
         for i, a in enumerate(answers)
     ]
     rate = {"honesty": {"Rating": "3"}, "helpfulness": {"Rating": "N/A"}}

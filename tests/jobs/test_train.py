@@ -2,7 +2,10 @@
 
 import io
 import json
+import math
+import os
 import re
+import select
 import subprocess
 import sys
 
@@ -11,6 +14,7 @@ import sacrebleu
 
 from luthier.core.errors import LuthierError
 from luthier.corpus.lines import read_lines
+from luthier.corpus.texts import Texts
 from luthier.jobs.mbr import mbr
 from luthier.jobs.train import train_system
 from luthier.jobs.train_config import read_train_config
@@ -103,6 +107,46 @@ def test_decode_takes_a_trained_model(trained, run_cli, tmp_path):
     code, _, said = run_cli("engine", "decode", tmp_path / "blank.txt", "--model", home / "model", "-o", out)
     assert code == 0, said
     assert out.read_text() == "\n\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a terminal of Unix")
+def test_translate_has_a_prompt_on_a_terminal(trained):
+    home, _ = trained
+    command = [sys.executable, "-m", "luthier.cli.main", "translate", str(home / "model")]
+    parent, child = os.openpty()
+    process = subprocess.Popen(command, stdin=child, stdout=child, stderr=child, env={**os.environ, "TERM": "dumb"})
+    os.close(child)
+    try:
+        assert until_prompt(parent).endswith("> ")
+        lattice = "((('a', 0, 1),),)"
+        for typed, said in (
+            (b"Qwxyz\n", "Qwxyz\n"),
+            (b"\n", "\n"),
+            (lattice.encode() + b"\n", "found a lattice (PLF)"),
+        ):
+            os.write(parent, typed)
+            found = until_prompt(parent)
+            assert found.startswith(typed.decode()), found  # what was typed is seen
+            assert said in found.removeprefix(typed.decode())
+        os.write(parent, b"Gr\xff\n")
+        assert "expected text in UTF-8" in until_prompt(parent)
+        os.write(parent, b"Zzyx\n")
+        assert until_prompt(parent).endswith("\nZzyx\n> ")  # and the session goes on
+        os.write(parent, b"\x04")
+        assert process.wait(120) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(parent)
+
+
+def until_prompt(terminal):
+    """Return what a terminal shows up to the next prompt; None of it is waited for longer than two minutes."""
+    said = ""
+    while not said.endswith("> "):
+        assert select.select([terminal], [], [], 120)[0], f"nothing came after {said!r}"
+        said += os.read(terminal, 4096).decode("utf-8", "replace").replace("\r\n", "\n")
+    return said
 
 
 def test_translate_flushes_every_line(trained):
@@ -229,6 +273,10 @@ def test_evaluate_scores_ordinary_text_and_words(raw, run_cli):
 
 def test_a_loop_sees_the_text_as_the_model_does(raw, run_cli, tmp_path):
     home, found = raw
+    (tmp_path / "spy.py").write_text(
+        "import json, sys\nrows = [json.loads(line) for line in sys.stdin]\njson.dump(rows, open('seen.json', 'w'))\n"
+        "print('\\n'.join('1' for _ in rows))\n"
+    )
     (tmp_path / "loop.toml").write_text(
         f'''
 [tune]
@@ -243,11 +291,17 @@ file = "{home}/model/start.json"
 method = "simplex"
 [loop]
 iterations = 1
+[scorers]
+spy = "{sys.executable} -S -E spy.py"
 '''
     )
     code, out, said = run_cli("loop", tmp_path / "loop.toml", "--json", "--seed", "1")
     assert code == 0, said
     assert json.loads(out)["iterations"][0]["decoded"] == found.loops[0].iterations[0].decoded
+    seen = json.loads((tmp_path / "seen.json").read_text())  # scorers are given what people write
+    lines = list(read_lines(home / "corpus/tune.source.txt"))
+    assert [row["src"] for row in seen] == [lines[int(row["id"])] for row in seen]
+    assert all(row["hyp"][0].isupper() and " ." not in row["hyp"] for row in seen)
 
 
 def test_settings_of_text_are_checked(raw, run_cli, tmp_path):
@@ -266,11 +320,22 @@ def test_settings_of_text_are_checked(raw, run_cli, tmp_path):
     assert read_train_config(home / "as-is.toml", seed=1, threads=1).text is None
 
 
+def test_weights_of_unknown_words_are_held(trained):
+    home, _ = trained
+    path = home / "bounds.toml"
+    for more, free in (("", False), ('[bounds]\nPassThrough = ":"\n', True)):
+        path.write_text(SETTINGS + more)
+        bounds = read_train_config(path, seed=1, threads=1).settings.bounds
+        assert bounds["LanguageModel_OOV"] == (-math.inf, 0.0)
+        assert bounds["PassThrough"] == (-math.inf, math.inf if free else 0.0)
+
+
 def test_several_translations_and_why_the_first_won(trained):
     home, _ = trained
     model = TranslationModel.open(home / "model")
     lines = read_lines(home / "corpus" / "test.source.txt")
     plain = list(model.translate(lines))
+    decoder = model.decoder(model.grammar(lines))
     for line, found, first in zip(lines, answer(model, lines, Wanted(best=3, explain=True)), plain, strict=True):
         scores = [score for _, score in found.best]
         assert found.text == first
@@ -280,10 +345,25 @@ def test_several_translations_and_why_the_first_won(trained):
         if len(scores) > 1:
             assert (told.rival, told.margin) == (found.best[1][0], scores[0] - scores[1])
             assert sum(told.differences.values()) == pytest.approx(told.margin)
+            check_flips(decoder, line, model.weights, told, first)
         assert " ".join(use.source for use in told.rules if "[Goal]" in use.rule) == line
         words = sum(value for name, value in told.contributions.items() if not name.startswith("LanguageModel"))
         assert sum(use.score for use in told.rules) == pytest.approx(words)
         assert told.text().splitlines()[0] == f"source   {line}"
+
+
+def check_flips(decoder, line, weights, told, first):
+    """Re-rank the list with the weight a little before and a little beyond the value that an explanation names."""
+    pool = decoder.decode(Texts.from_strings([line]), weights, k=50, unique=True).pool
+    names = pool.features.names
+    assert told.flips
+    for one in told.flips[:4]:
+        assert one.weight == weights.get(one.feature, 0.0)
+        for share, wanted in ((0.999, first), (1.001, one.text)):
+            changed = {**weights, one.feature: one.weight + share * (one.at - one.weight)}
+            totals = sum(changed.get(name, 0.0) * pool.features.column(name) for name in names)
+            best = [pool.texts[i] for i in (totals >= totals.max() - 1e-9).nonzero()[0]]  # some tie at all weights
+            assert wanted in best
 
 
 def test_translate_lists_explains_and_agrees(trained, run_cli, monkeypatch):

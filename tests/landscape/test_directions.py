@@ -11,7 +11,7 @@ from luthier.kbest.groups import FeatureGroup
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections import sparse_feasibility as sparse_feasibility_module
 from luthier.landscape.selections.feasibility import Choice, judge
-from luthier.landscape.selections.sparse_feasibility import lists_followed, weights_that_select
+from luthier.landscape.selections.sparse_feasibility import lists_followed, sparse_feasibility, weights_that_select
 from luthier.landscape.subspaces import directions_along, leading_differences, random_sums, sums_of_groups
 from small_problems import pool_of, random_problem
 
@@ -167,3 +167,15 @@ def test_a_list_without_a_choice_asks_for_nothing():
     pool, rows = feasible_in_many(1, planted=False)
     rows[0] = -1
     assert isinstance(judge(pool, Choice("all but one", rows)).proof, Feasible)
+
+
+def test_a_column_that_differs_by_rounding_alone_is_weighed_exactly():
+    drawn = np.random.default_rng(3)
+    for _ in range(20):
+        table = np.column_stack([drawn.integers(-2, 3, (8, 2)), -24.0 + drawn.integers(0, 2, 8) * 2.0**-48])
+        pool, rows = pool_of([table], [np.zeros(8)]), drawn.integers(0, 8, 1)
+        found, proof = sparse_feasibility(pool, rows), judge(pool, Choice("drawn", rows)).proof
+        assert type(found) is type(proof)
+        if isinstance(found, Feasible):
+            assert proves_feasible(found.exact, pool.offsets, pool.features.dense, rows)
+            assert found.margin > 0

@@ -17,6 +17,8 @@ from typing import Any, TypeVar, cast
 from luthier.core.errors import InputError, LuthierError
 
 MOST_BYTES = 1 << 28  # of a text that is read as one value
+DEEPEST = 100  # values nested deeper are refused: Pythons differ in how deep they go, this does not
+TOO_DEEP = f"values nested too deep, beyond {DEEPEST} levels"
 HALVES = re.compile(r"\\u[dD][89a-fA-F]")  # what may be half of a character
 
 
@@ -26,13 +28,13 @@ def parse_json(raw: str | bytes, **options: Any) -> Any:
     Raises
     ------
     ValueError
-        What is no JSON, no UTF-8, longer than 256 MB, nested deeper than Python can go, has whole numbers of thousands
+        What is no JSON, no UTF-8, longer than 256 MB, nested deeper than 100 levels, has whole numbers of thousands
         of digits, half of a character, which no file can hold, or a key twice: readers differ in which value they take.
 
-    >>> parse_json("[" * 100_000)
+    >>> parse_json("[" * 101 + "]" * 101)
     Traceback (most recent call last):
     ...
-    ValueError: values nested too deep
+    ValueError: values nested too deep, beyond 100 levels
     """
     if len(raw) > MOST_BYTES:
         raise ValueError(f"more than {MOST_BYTES >> 20} MB")
@@ -41,10 +43,28 @@ def parse_json(raw: str | bytes, **options: Any) -> Any:
         if HALVES.search(raw if isinstance(raw, str) else raw.decode("utf-8")):
             json.dumps(found, ensure_ascii=False, default=str).encode("utf-8")
     except RecursionError:
-        raise ValueError("values nested too deep") from None
+        raise ValueError(TOO_DEEP) from None
     except UnicodeEncodeError:
         raise ValueError("half of a character (\\ud800 to \\udfff without its other half)") from None
+    opened = raw.count("[") + raw.count("{") if isinstance(raw, str) else raw.count(b"[") + raw.count(b"{")
+    if opened > DEEPEST and too_deep(found):
+        raise ValueError(TOO_DEEP)
     return found
+
+
+def too_deep(value: Any) -> bool:
+    """Return whether a value is nested deeper than 100 levels.
+
+    >>> [too_deep(json.loads(text)) for text in ("[" * 100 + "]" * 100, '{"a":' * 101 + "1" + "}" * 101)]
+    [False, True]
+    """
+    level, depth = [value], 0
+    while level := [item for item in level if isinstance(item, dict | list)]:
+        depth += 1
+        if depth > DEEPEST:
+            return True
+        level = [item for items in level for item in (items.values() if isinstance(items, dict) else items)]
+    return False
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -153,7 +173,7 @@ def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
     Raises
     ------
     InputError
-        No file, no UTF-8, no TOML, values nested deeper than Python can go, or numbers that no setting can be:
+        No file, no UTF-8, no TOML, values nested deeper than 100 levels, or numbers that no setting can be:
         whole ones beyond 64 bits (which TOML forbids) and nan.
     """
     try:
@@ -162,12 +182,14 @@ def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
         if len(raw) > MOST_BYTES:
             raise ValueError(f"more than {MOST_BYTES >> 20} MB")
         table = tomllib.loads(raw.decode("utf-8"))
+        if too_deep(table):
+            raise ValueError(TOO_DEEP)
         _check_numbers(table)
         return table
     except OSError as error:
         raise InputError(expected=what, found=(error.strerror or str(error)).lower(), path=str(path)) from None
     except RecursionError:
-        found = "values nested too deep"
+        found = TOO_DEEP
     except ValueError as error:
         found = str(error)
     raise InputError(expected=f"{what} in TOML", found=found, path=str(path))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from importlib import import_module
 from importlib.resources import files
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -14,17 +16,6 @@ from starlette.routing import Route
 
 from luthier.core.errors import LuthierError, printable
 from luthier.core.progress import notice
-from luthier.explorer.endpoints.about import about
-from luthier.explorer.endpoints.agreement import agreement
-from luthier.explorer.endpoints.comparison import comparison
-from luthier.explorer.endpoints.line import line, lines
-from luthier.explorer.endpoints.runs import beside, open_runs, runs
-from luthier.explorer.endpoints.selection import select
-from luthier.explorer.endpoints.sentence import fan, sentence
-from luthier.explorer.endpoints.surface import cell, surface
-from luthier.explorer.endpoints.traces import curves, state, trace
-from luthier.explorer.endpoints.tradeoff import tradeoff
-from luthier.explorer.endpoints.unseen import intervals, promises, region, unseen
 from luthier.explorer.middleware import Middleware
 from luthier.explorer.sessions.request import LARGEST_NUMBER, CheckedRequest
 from luthier.explorer.sessions.responses import Reply
@@ -57,16 +48,17 @@ def page_files() -> Mapping[str, tuple[bytes, str]]:
     return found
 
 
-Answer = Callable[[Session, CheckedRequest], Reply]
-ANSWERS: Mapping[str, Answer] = {
-    "select": select, "line": line, "lines": lines, "surface": surface, "cell": cell, "sentence": sentence, "fan": fan,
-    "compare": comparison, "trace": trace, "state": state, "curves": curves,
-    "unseen": unseen, "promises": promises, "intervals": intervals, "region": region,
-    "tradeoff": tradeoff, "agreement": agreement,
-    "about": lambda session, asked: about(session),  # noqa: ARG005
+# Questions, by the function of `endpoints/` that answers: loaded when first asked, so that the page need not wait for
+# all that it may ask.
+SESSION_ENDPOINTS: Mapping[str, str] = {
+    "about": "about.about", "select": "selection.select", "line": "line.line", "lines": "line.lines",
+    "surface": "surface.surface", "cell": "surface.cell", "sentence": "sentence.sentence", "fan": "sentence.fan",
+    "compare": "comparison.comparison", "trace": "traces.trace", "state": "traces.state", "curves": "traces.curves",
+    "unseen": "unseen.unseen", "promises": "unseen.promises", "intervals": "unseen.intervals",
+    "region": "unseen.region", "tradeoff": "tradeoff.tradeoff", "agreement": "agreement.agreement",
 }  # fmt: skip
-FOLDER_ANSWERS: Mapping[str, Callable[[Workspace, CheckedRequest], Reply]] = {
-    "runs": runs, "beside": beside, "open": open_runs,
+FOLDER_ENDPOINTS: Mapping[str, str] = {
+    "runs": "runs.runs", "beside": "runs.beside", "open": "runs.open_runs", "study": "runs.study",
 }  # fmt: skip
 Say = Callable[[str], None]
 
@@ -76,12 +68,19 @@ def answer(place: Session | Workspace, name: str, raw: bytes) -> Reply:
     asked = CheckedRequest(raw)
     number = asked.whole("number", low=0, high=LARGEST_NUMBER, default=0)
     workspace = place if isinstance(place, Workspace) else Workspace(place)
-    if name in FOLDER_ANSWERS:
-        reply = FOLDER_ANSWERS[name](workspace, asked)
-    else:
-        session = workspace.session(asked.whole("session", low=0, high=LARGEST_NUMBER, default=0))
-        reply = ANSWERS[name](session, asked)
+    of: Session | Workspace = workspace
+    if name in SESSION_ENDPOINTS:
+        of = workspace.session(asked.whole("session", low=0, high=LARGEST_NUMBER, default=0))
+    reply = _endpoint(name)(of, asked)
     return Reply({**reply.values, "number": number}, reply.arrays)
+
+
+def _endpoint(name: str) -> Callable[[Any, CheckedRequest], Reply]:
+    file, _, function = (SESSION_ENDPOINTS.get(name) or FOLDER_ENDPOINTS[name]).partition(".")
+    found: Callable[[Any, CheckedRequest], Reply] = getattr(
+        import_module(f"luthier.explorer.endpoints.{file}"), function
+    )
+    return found
 
 
 def make_app(place: Session | Workspace, token: str, port: int, say: Say = notice) -> Middleware:
@@ -96,10 +95,10 @@ def make_app(place: Session | Workspace, token: str, port: int, say: Say = notic
             pool = session.problem.pool
             told = {"title": session.title, "sentences": pool.n_sentences, "hypotheses": pool.n_hypotheses}
             return Reply({"opening": True, **told})
-        return about(session)
+        return answer(workspace, "about", b"{}")
 
     routes = [Route("/api/session", _asking(first, say), methods=["GET"])]
-    for name in (*ANSWERS, *FOLDER_ANSWERS):
+    for name in (*SESSION_ENDPOINTS, *FOLDER_ENDPOINTS):
         routes.append(Route(f"/api/{name}", _asking(_bound(workspace, name), say), methods=["POST"]))
     for address, (body, kind) in page_files().items():
         routes.append(Route(address, _file(body, kind), methods=["GET"]))
@@ -171,7 +170,7 @@ def open_in_background(session: Session, say: Say) -> Workspace:
 
 def warm(session: Session) -> None:
     """Compute what the page asks first, so that its first requests find compiled kernels."""
-    told = about(session).values
+    told = answer(session, "about", b"{}").values
     answer(session, "select", b"{}")
     usable = [d for d, feature in enumerate(told["features"]) if not feature["unused"]]
     if usable:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from luthier.core.arrays import Int64
+from luthier.core.errors import LuthierError
 from luthier.core.files.io import make_folder, write_lines
 from luthier.core.files.written import secondary
 from luthier.core.params import DEFAULT_SEED, checked, path_of
 from luthier.core.progress import notice
+from luthier.core.segments import segment_of_rows
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder
@@ -27,13 +30,15 @@ from luthier.jobs.loop_config import LoopConfig, Sentences, read_config
 from luthier.jobs.opening import AnyPath, cores
 from luthier.jobs.run_file import about_loop, loop_run
 from luthier.jobs.score import read_parallel
+from luthier.jobs.score_with import BATCH, Answers, items_of
 from luthier.jobs.trained_model import TranslationModel, model_identity
 from luthier.kbest.pool import Pool
-from luthier.kbest.weights import Weights
+from luthier.kbest.weights import Weights, write_weights
 from luthier.report.figures.tuning import draw_loop
 from luthier.report.tables.training import loop_markdown
+from luthier.scorers._scorer import Item
 from luthier.tuning.loops.folder import HELDOUT, LISTS, RecordedLists, recorded_decoder
-from luthier.tuning.loops.loop import Decode, LoopPlace, PackedDecoder, tune_loop
+from luthier.tuning.loops.loop import Decode, LoopPlace, NumberedDecoder, PackedDecoder, tune_loop
 from luthier.tuning.loops.report import LoopResult
 
 # Our own decoder as the loop sees it: a function from weights to lists of given sentences.
@@ -98,7 +103,45 @@ class ForestDecoder(PackedDecoder):
         return make_folder(self.folder) / f"{number:03d}"
 
 
+class ScoredDecoder(NumberedDecoder):
+    """A decoder whose hypotheses are scored once they are decoded; it gets its own weights, and not the scorers'.
+
+    Parameters
+    ----------
+    scorers : by the names of the features they make
+    model, lines : where the decoder is our own, what its words become for people, and the lines as people wrote them
+    """
+
+    def __init__(
+        self, decode: Decode, scorers: Mapping[str, Answers], model: TranslationModel | None, lines: Texts
+    ) -> None:
+        self._decode, self._scorers, self._model, self._lines = decode, scorers, model, lines
+
+    def own_weights(self, weights: Weights) -> Weights:
+        """Return the weights that are no scorer's."""
+        return Weights({name: value for name, value in weights.items() if name not in self._scorers})
+
+    def decode(self, weights: Weights, number: int) -> Pool:
+        """Return the decoder's lists with a feature for each scorer; what was scored before is not scored again."""
+        decode, own = self._decode, self.own_weights(weights)
+        pool = decode.decode(own, number) if isinstance(decode, NumberedDecoder) else decode(own)
+        twice = [name for name in self._scorers if name in pool.features.names]
+        if twice:
+            raise LuthierError(f"the decoder has a feature {twice[0]!r}. hint: another name for it in [scorers]")
+        items = self._items(pool)
+        return pool.with_features({name: one.of(items, remember=True) for name, one in self._scorers.items()})
+
+    def _items(self, pool: Pool) -> list[Item]:
+        items = items_of(pool)
+        if self._model is None or self._model.text is None:
+            return items
+        lines = self._lines.take(segment_of_rows(pool.offsets))
+        found = zip(items, self._model.restored(pool.texts, lines), lines, strict=True)
+        return [dataclasses.replace(item, src=line, hyp=text) for item, text, line in found]
+
+
 TABLE, PICTURE, FORESTS = "table.md", "loop.png", "forests"
+DECODER_ANSWER = "weights.decoder.json"
 
 
 @checked
@@ -154,7 +197,25 @@ def run_loop(config: LoopConfig, folder: str, *, resume: bool, threads: int = 1)
     else:
         identity = recorded_decoder(config.recorded)
         decoders = {name: RecordedLists(config.recorded, LISTS if name == "tune" else HELDOUT) for name in parts}
+    if config.scorers:
+        said = "\n".join(f"{name} {scorer.identity()}" for name, scorer in config.scorers.items())
+        identity = f"{identity} {hashlib.blake2b(said.encode(), digest_size=16).hexdigest()}"
+        decoders = _scored(config, decoders, parts, folder)
     return _finish(config, decoders, LoopPlace(folder, resume, identity))
+
+
+def _scored(
+    config: LoopConfig, decoders: Mapping[str, Decode], parts: Mapping[str, Sentences], folder: str
+) -> dict[str, Decode]:
+    """Return the decoders of all parts with scorers behind them; both parts share what these have answered."""
+    answers = {
+        name: Answers(scorer, "", str(Path(folder, f"scores.{name}.jsonl")), BATCH)
+        for name, scorer in config.scorers.items()
+    }
+    model = TranslationModel.open(config.model) if config.model else None
+    return {
+        name: ScoredDecoder(decode, answers, model, read_lines(parts[name].source)) for name, decode in decoders.items()
+    }
 
 
 def _own(config: LoopConfig, part: Sentences, name: str, threads: int) -> OwnDecoder:
@@ -162,7 +223,8 @@ def _own(config: LoopConfig, part: Sentences, name: str, threads: int) -> OwnDec
     references = tuple(model.target_lines(refs) for refs in read_parallel(part.refs, lines, part.source))
     sentences = model.source_lines(lines)
     decoder = model.decoder(model.grammar(sentences, threads=threads))
-    return OwnDecoder(decoder, sentences, references, config.k if name == "tune" else 1, config.unique, threads)
+    k = config.k if name == "tune" or config.scorers else 1  # scorers choose from lists
+    return OwnDecoder(decoder, sentences, references, k, config.unique, threads)
 
 
 def _outside(config: LoopConfig, sentences: Sentences, part: str, folder: str) -> ExternalDecoder:
@@ -175,6 +237,7 @@ def _finish(config: LoopConfig, decoders: dict[str, Decode], place: LoopPlace) -
     """Run the loop with its decoders; write table and picture."""
     settings = config.settings
     start = TranslationModel.open(config.model).weights if config.start is None else config.start
+    start = Weights({**start, **{name: 0.0 for name in config.scorers if name not in start}})
     with loop_run(place.folder, "loop", settings.metric, settings.tuner.spec, settings.options.seed) as run:
         result = tune_loop(
             decoders["tune"],
@@ -187,6 +250,9 @@ def _finish(config: LoopConfig, decoders: dict[str, Decode], place: LoopPlace) -
             place=dataclasses.replace(place, begun=run.begin),
         )
         run.finish(**about_loop(result))
+    tune = decoders["tune"]
+    if isinstance(tune, ScoredDecoder):
+        write_weights(tune.own_weights(result.weights), Path(place.folder, DECODER_ANSWER))
     show_loop(result, Path(place.folder))
     return result
 

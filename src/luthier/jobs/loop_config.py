@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,15 +13,20 @@ from typing import Any, get_args
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import regular
 from luthier.core.settings import Table
+from luthier.decoding.models import LIMITS
 from luthier.jobs.external_decoder import PLACES, Command
+from luthier.jobs.score_with import scorer_of
+from luthier.jobs.scoring_program import Program
 from luthier.kbest.building.lists import ReadOptions
 from luthier.kbest.weights import WeightFormat, Weights, read_weights
 from luthier.landscape.bounds import parse_range
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
+from luthier.scorers._scorer import Scorer
 from luthier.tuning.base import Tuner, tuner
 from luthier.tuning.options import LoopOptions
 
+SCORER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")  # of a feature, and of a file
 MOST_HYPOTHESES = 1_000_000  # of a list
 KINDS = ("command", "recorded", "model")
 STYLES: tuple[str, ...] = get_args(WeightFormat)
@@ -56,6 +62,7 @@ class LoopConfig:
     start : None for the weights of a trained system
     k, unique : what lists a trained system decodes
     forests : whether weights are tuned on all that its searches have seen, not on the lists
+    scorers : what scores each hypothesis after it is decoded, by the names of the features that this makes
     """
 
     base: str
@@ -69,16 +76,17 @@ class LoopConfig:
     k: int = 200
     unique: bool = True
     forests: bool = False
+    scorers: Mapping[str, Scorer | Program] = dataclasses.field(default_factory=dict)
 
 
 def read_config(path: str | os.PathLike[str], *, data: str | None = None, seed: int, threads: int) -> LoopConfig:
     """Return what a file says; relative paths start from `data`, or from the file's own folder."""
     file = Table.read(path, "a loop's settings")
     base = Path(data) if data is not None else Path(path).parent
-    settings = tuner_settings(file, seed=seed, threads=threads)
+    decoder = file.table("decoder")
+    settings = tuner_settings(file, seed=seed, threads=threads, ours=decoder.has("model"))
     tune = take_sentences(file.table("tune"), base)
     heldout = take_sentences(file.table("heldout"), base) if file.has("heldout") else None
-    decoder = file.table("decoder")
     kinds = [kind for kind in KINDS if decoder.has(kind)]
     if len(kinds) != 1:
         raise LuthierError(f"{path}: expected one of {', '.join(KINDS)} in [decoder], found {len(kinds)}")
@@ -89,14 +97,19 @@ def read_config(path: str | os.PathLike[str], *, data: str | None = None, seed: 
         places["forests"] = decoder.take("forests", bool, False)
     decoder.end()
     start = None if "model" in places and not file.has("start") else take_start(file.table("start"), base)
+    scorers = _scorers(file.table("scorers"), str(path), str(base))
     file.end()
     if settings.options.choose == "heldout" and heldout is None:
         raise LuthierError(f"{path}: choose = \"heldout\" needs a table [heldout] with its 'source' and 'refs'")
-    return LoopConfig(str(base), tune, heldout, start, settings, command, **places)
+    if scorers and "recorded" in places:
+        raise LuthierError(f"{path}: recorded lists have what scorers said of them. hint: leave [scorers] out")
+    if scorers and places.get("forests"):
+        raise LuthierError(f"{path}: [scorers] score lists, and forests = true tunes on forests: one of the two")
+    return LoopConfig(str(base), tune, heldout, start, settings, command, **places, scorers=scorers)
 
 
-def tuner_settings(file: Table, *, seed: int, threads: int) -> TunerSettings:
-    """Take 'metric', 'seed', [tuner], [loop] and [bounds] of a file."""
+def tuner_settings(file: Table, *, seed: int, threads: int, ours: bool) -> TunerSettings:
+    """Take 'metric', 'seed', [tuner], [loop] and [bounds] of a file; weights of a decoder of `ours` have limits too."""
     metric = load_metric(file.take("metric", str, "bleu"))
     method = file.table("tuner")
     name, restarts = method.take("method", str, "mert"), method.take("restarts", int, 0)
@@ -111,7 +124,7 @@ def tuner_settings(file: Table, *, seed: int, threads: int) -> TunerSettings:
     options = loop.fields(LoopOptions, **own)
     loop.end()
     ranges = {key: parse_range(str(value)) for key, value in file.table("bounds").rest().items()}
-    return TunerSettings(chosen, metric, options, ranges)
+    return TunerSettings(chosen, metric, options, {**(LIMITS if ours else {}), **ranges})
 
 
 def take_sentences(table: Table, base: Path) -> Sentences:
@@ -145,6 +158,28 @@ def take_start(table: Table, base: Path) -> Weights:
             + (repr(weights[wrong[0]]) if wrong else "none")
         )
     return Weights({name: float(value) for name, value in weights.items()})
+
+
+def _scorers(table: Table, path: str, base: str) -> dict[str, Scorer | Program]:
+    """Take scorers by name: a text, or a table with the text as 'with' and options."""
+    found: dict[str, Scorer | Program] = {}
+    for name, value in table.rest().items():
+        if not SCORER_NAME.fullmatch(name):
+            raise LuthierError(
+                f"{path}: expected letters, digits, '.', '_' or '-' as a name in [scorers], found {name!r}"
+            )
+        option = dict(value) if isinstance(value, dict) else {"with": value}
+        scorer = option.pop("with", None)
+        if not isinstance(scorer, str):
+            raise LuthierError(
+                f"{path}: expected a command or a scorer's name for {name!r} in [scorers], or a table with it, "
+                f"found {value!r}"
+            )
+        try:
+            found[name] = scorer_of(scorer, option, base)
+        except LuthierError as error:
+            raise LuthierError(f"{path}: {name!r} in [scorers]: {error}") from None
+    return found
 
 
 def _command(table: Table, path: str) -> Command:

@@ -105,7 +105,7 @@ def score_with(
     check_writable(place)
     check_apart(path, *([pool] if isinstance(pool, str | os.PathLike) else []), place)
     begin, answers = time.monotonic(), Answers(opened, scorer_version, place, batch)
-    values = answers.of(_items(lists, references=references))
+    values = answers.of(items_of(lists, references=references))
     made = lists.with_columns({name: values}) if references else lists.with_features({name: values})
     save_pool(made.noting("score", name=name, scorer=_said(opened), version=scorer_version), path)
     n = len(values)
@@ -140,8 +140,11 @@ def pair_scorer(
     return PairScorer(name, score, low, high)
 
 
-def scorer_of(scorer: str | Scorer, option: Mapping[str, Any]) -> Scorer | Program:
-    """Return a scorer of this process, by its name and options, or the program that a command is."""
+def scorer_of(scorer: str | Scorer, option: Mapping[str, Any], folder: str = "") -> Scorer | Program:
+    """Return a scorer of this process, by its name and options, or the program that a command is.
+
+    Paths start from a `folder`, if one is given: the program is started there, and options that name files are in it.
+    """
     if not isinstance(scorer, str):
         if option or not isinstance(scorer, Scorer):
             raise LuthierError(f"expected a command, or a scorer's name and options, found {scorer!r}")
@@ -152,14 +155,20 @@ def scorer_of(scorer: str | Scorer, option: Mapping[str, Any]) -> Scorer | Progr
                 f"{scorer!r} is a command, whose only option is seconds: how long it may be silent. "
                 f"hint: scorers with other options are {', '.join(plugins.available(PACKAGE))}"
             )
-        return Program(scorer, **option)
+        return Program(scorer, **option, folder=folder)
     method = plugins.load(PACKAGE, scorer)
     known = [field.name for field in dataclasses.fields(method)]
     unknown = [name for name in option if name not in known]
     if unknown:
         raise LuthierError(f"the scorer {scorer} has no option {unknown[0]!r}. it has: {', '.join(known)}")
-    made: Scorer = method(**option)
+    made: Scorer = method(**{name: _below(folder, value) for name, value in option.items()})
     return made
+
+
+def _below(folder: str, value: Any) -> Any:
+    """Return a value; that of a file in a folder is the file's path."""
+    path = os.path.join(folder, value) if folder and isinstance(value, str) else ""
+    return path if path and value and os.path.lexists(path) else value
 
 
 def _said(scorer: Scorer | Program) -> str:
@@ -179,7 +188,7 @@ def _check(pool: Pool, name: str, *, references: bool, batch: int) -> None:
         raise LuthierError(f"expected a `batch` of at least 1, found {batch!r}")
 
 
-def _items(pool: Pool, *, references: bool) -> list[Item]:
+def items_of(pool: Pool, *, references: bool = False) -> list[Item]:
     """Return what a scorer is given of each hypothesis, (M,)."""
     ids, sources = ids_as_they_came(pool), pool.sources
     src = [""] * pool.n_sentences if sources is None else list(sources)
@@ -193,7 +202,7 @@ def _items(pool: Pool, *, references: bool) -> list[Item]:
 class Answers:
     """The answers of a scorer: those that a file has are not asked for again, and new ones go to it as they come.
 
-    An answer of before takes 24 bytes of memory; those of now are held by nobody.
+    An answer of before takes 24 bytes of memory; those of now are held by nobody, unless they are to be remembered.
 
     Parameters
     ----------
@@ -208,8 +217,8 @@ class Answers:
         self._keys, self._numbers, self._length = _read_kept(place)
         self.scored = self.kept = 0
 
-    def of(self, items: Sequence[Item]) -> Float64:
-        """Return the score of each item, (n,); what stands twice is scored once."""
+    def of(self, items: Sequence[Item], *, remember: bool = False) -> Float64:
+        """Return the score of each item, (n,); what stands twice is scored once, and not again if it is remembered."""
         lines = (hashlib.blake2b(f"{self._identity}\n{item.line()}".encode(), digest_size=16) for item in items)
         keys = np.frombuffer(b"".join(line.digest() for line in lines), dtype=KEY)
         found = self._known(keys)
@@ -224,6 +233,10 @@ class Answers:
         numbers[order] = new
         found[missing] = numbers[same]
         self.scored += len(first)
+        if remember:
+            both = np.concatenate([self._keys, keys[missing[first]]])
+            at = np.argsort(both["high"], kind="stable")
+            self._keys, self._numbers = both[at], np.concatenate([self._numbers, numbers])[at]
         return found
 
     def _known(self, keys: Any) -> Float64:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
+import os
 import shlex
 import subprocess
 import tempfile
@@ -33,10 +34,11 @@ class CountError(InputError):
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A command, as it was typed; no shell reads it."""
+    """A command, as it was typed; no shell reads it. It is started in a `folder`, or where we are."""
 
     command: str = param("", help="its words; quotes hold blanks")
     seconds: float = param(3600.0, low=0.1, help="how long it may be silent")
+    folder: str = param("", help="where it is started")
 
     def __post_init__(self) -> None:
         validate(self)
@@ -53,7 +55,8 @@ class Program:
 
     def identity(self) -> str:
         """Return what the numbers depend on: the command, and sizes and times of the files that it names."""
-        return " ".join(["command", self.command, *map(stamp, self.arguments)])
+        stamps = (stamp(os.path.join(self.folder, argument)) for argument in self.arguments if argument)
+        return " ".join(["command", self.command, *stamps])
 
     def answers(self, items: Sequence[Item]) -> Iterator[float]:
         """Yield the number of each hypothesis; start the program again where it dies.
@@ -103,7 +106,7 @@ class _Run:
     """One life of a program."""
 
     def __init__(self, program: Program, items: Sequence[Item]) -> None:
-        self._items, self._arguments = items, program.arguments
+        self._items, self._arguments, self._folder = items, program.arguments, program.folder or None
         self.name, self.said = f"the scorer ({self._arguments[0]})", ""
         self.stalled, self._seconds, self._ended = False, program.seconds, threading.Event()
         self._stack = contextlib.ExitStack()
@@ -114,7 +117,12 @@ class _Run:
         with open(self._log, "wb") as log:
             try:
                 self._process = subprocess.Popen(
-                    self._arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+                    self._arguments,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    cwd=self._folder,
+                    start_new_session=True,
                 )
             except (OSError, ValueError) as error:
                 self._stack.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -21,6 +22,8 @@ from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
 
 MOST_BEST, MOST_LISTED = 1000, 10_000
+TIE = 1e-12
+COMPARED, TOLD = 50, 3  # translations that an explanation compares, and changes of weights that it tells
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +80,16 @@ class UsedRule:
 
 
 @dataclasses.dataclass(frozen=True)
+class Flip:
+    """A weight that, at another value, has another translation win: the best of its list beyond that value."""
+
+    feature: str
+    weight: float
+    at: float
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Explanation:
     """Why a translation won.
 
@@ -88,6 +101,7 @@ class Explanation:
     contributions : weight · value of each feature of the translation that is not 0
     rival, margin : the best other translation, and by how much it lost; "" and None where there is none
     differences : the contributions that decided, winner − rival, the largest first
+    flips : what would have won with another value of one weight, the smallest change first
     """
 
     words: str
@@ -97,6 +111,7 @@ class Explanation:
     rival: str
     margin: float | None
     differences: Mapping[str, float]
+    flips: tuple[Flip, ...]
 
     def text(self) -> str:
         """Return it as lines of text."""
@@ -104,6 +119,10 @@ class Explanation:
         if self.margin is not None:
             decided = ", ".join(f"{name} {value:+.4f}" for name, value in list(self.differences.items())[:6])
             lines += [f"second   {self.rival}", f"margin   {self.margin:.4f} = {decided}"]
+        lines += [
+            f"would win with {one.feature} {one.at:.4g} in place of {one.weight:.4g}: {one.text}"
+            for one in self.flips[:TOLD]
+        ]
         parts = sorted(self.contributions.items(), key=lambda item: -abs(item[1]))
         lines.append("sum of   " + ", ".join(f"{name} {value:+.4f}" for name, value in parts))
         for use in self.rules:
@@ -131,7 +150,7 @@ class Answer:
         if len(self.best) > 1:
             found["best"] = [{"text": text, "score": score} for text, score in self.best]
         if self.explanation is not None:
-            found["explanation"] = dataclasses.asdict(self.explanation)
+            found["explanation"] = {**dataclasses.asdict(self.explanation), "text": self.explanation.text()}
         return found
 
 
@@ -142,7 +161,7 @@ def answer(model: TranslationModel, lines: Texts, wanted: Wanted, *, threads: in
         return [Answer(((text, 0.0),)) for text in found]
     sentences = model.source_lines(lines)
     decoder = model.decoder(model.grammar(sentences, threads=threads))
-    k = max(wanted.best, 2 if wanted.explain else 1)
+    k = max(wanted.best, COMPARED if wanted.explain else 1)
     decoded = decoder.decode(sentences, model.weights, k=k, unique=True, derivations=False, threads=threads)
     pool = decoded.pool
     with unwarned():
@@ -179,12 +198,17 @@ def _explained(
     best, names = decoded.firsts[row], pool.features.names
     tree = DerivationTree(decoder.grammar, table, best.rules, best.parents, best.spans)
     words = pool.sources[row] if pool.sources is not None else ""
-    own = _nonzero(names, weights * _values(pool.features, first))
+    listed = np.array([_values(pool.features, i) for i in range(first, int(pool.offsets[row + 1]))])
+    own = _nonzero(names, weights * listed[0])
     rival, margin, differences = "", None, {}
-    if pool.offsets[row + 1] - first > 1:
+    if len(listed) > 1:
         rival, margin = texts[first + 1], float(scores[first] - scores[first + 1])
-        apart = weights * (_values(pool.features, first) - _values(pool.features, first + 1))
+        apart = weights * (listed[0] - listed[1])
         differences = dict(sorted(_nonzero(names, apart).items(), key=lambda item: -abs(item[1])))
+    flips = tuple(
+        Flip(names[f], float(weights[f]), at, texts[first + i])
+        for f, at, i in _nearest_flips(listed, weights, scores[first : first + len(listed)])
+    )
     of_rules = weight_vector(dict(zip(names, weights.tolist(), strict=True)), table.names, quiet=True)
     worth = table.rule_scores(of_rules)
     uses = []
@@ -192,7 +216,30 @@ def _explained(
         values = _nonzero(table.features.names, _values(table.features, rule))
         source = " ".join(words.split()[a:b])
         uses.append(UsedRule(depth, a, b, source, table.texts[rule], float(worth[rule]), values))
-    return Explanation(words, float(scores[first]), tuple(uses), own, rival, margin, differences)
+    return Explanation(words, float(scores[first]), tuple(uses), own, rival, margin, differences, flips)
+
+
+def _nearest_flips(values: Float64, weights: Float64, scores: Float64) -> list[tuple[int, float, int]]:
+    """Return features, the nearest value of each one's weight beyond which the first row does not win, and who does.
+
+    `values` are (K, D), the winner first. Up and down are told apart; the order is that of the change as a share of the
+    weight.
+    """
+    found = []
+    apart, behind = values[1:] - values[0], scores[0] - scores[1:]
+    for feature in range(len(weights)):
+        for rows in (np.flatnonzero(apart[:, feature] > 0), np.flatnonzero(apart[:, feature] < 0)):
+            if len(rows):
+                changes = behind[rows] / apart[rows, feature]
+                least = np.abs(changes).min()
+                tied = rows[np.abs(changes) <= least + TIE]  # of these the steepest wins beyond
+                row = int(tied[np.argmax(np.abs(apart[tied, feature]))])
+                found.append((feature, float(weights[feature] + behind[row] / apart[row, feature]), row + 1))
+    return sorted(found, key=lambda one: _share(weights[one[0]], one[1]))
+
+
+def _share(weight: float, at: float) -> float:
+    return abs(at - weight) / abs(weight) if weight else math.inf
 
 
 def _values(features: Any, row: int) -> Float64:

@@ -105,9 +105,10 @@ def _spread(values: Int64) -> dict[str, float]:
 def summarize_features(pool: Pool) -> tuple[FeatureSummary, ...]:
     """Return the summary of every feature."""
     f, m = pool.features, pool.n_hypotheses
-    low, high, mean, nonzero = _column_extremes(f)
-    fixed = _fixed_in_lists(pool)
-    relations = linear_relations(pool)
+    ranges = _dense_ranges(pool)
+    low, high, mean, nonzero = _column_extremes(f, ranges)
+    fixed = _fixed_in_lists(pool, ranges)
+    relations = _relations(pool, ranges)
     return tuple(
         FeatureSummary(
             name=name,
@@ -125,13 +126,21 @@ def summarize_features(pool: Pool) -> tuple[FeatureSummary, ...]:
     )
 
 
-def _column_extremes(f: Features) -> tuple[Float64, Float64, Float64, Int64]:
+def _dense_ranges(pool: Pool) -> tuple[Float64, Float64]:
+    """Return the lowest and the highest value of each dense feature in each list that is not empty."""
+    dense, starts = pool.features.dense, pool.offsets[:-1][pool.list_lengths > 0]
+    if not len(starts):
+        return np.zeros((0, dense.shape[1])), np.zeros((0, dense.shape[1]))
+    return np.minimum.reduceat(dense, starts, axis=0), np.maximum.reduceat(dense, starts, axis=0)
+
+
+def _column_extremes(f: Features, ranges: tuple[Float64, Float64]) -> tuple[Float64, Float64, Float64, Int64]:
     """Return lowest, highest, mean value and count of non-zeros of each feature; absent counts 0."""
     m, n_sparse = len(f), f.n_features - f.n_dense
     if not m:
         zero = np.zeros(f.n_features)
         return zero, zero, zero, zero.astype(np.int64)
-    units = _units(f)  # the sum of values near the largest number there is has no number
+    units = _units(f, ranges)  # the sum of values near the largest number there is has no number
     present = np.bincount(f.indices, minlength=n_sparse)
     low, high = np.where(present < m, 0.0, np.inf), np.where(present < m, 0.0, -np.inf)
     np.minimum.at(low, f.indices, f.values)
@@ -143,31 +152,27 @@ def _column_extremes(f: Features) -> tuple[Float64, Float64, Float64, Int64]:
         sums = np.vstack([sums, dense[first : first + ROWS_AT_ONCE] / units[: f.n_dense]]).sum(axis=0)
     mean = np.concatenate([sums / m, total / m]) * units
     return (
-        np.concatenate([dense.min(axis=0), low]),
-        np.concatenate([dense.max(axis=0), high]),
+        np.concatenate([ranges[0].min(axis=0), low]),
+        np.concatenate([ranges[1].max(axis=0), high]),
         mean,
         np.concatenate([np.count_nonzero(dense, axis=0), present]),
     )
 
 
-def _units(f: Features) -> Float64:
+def _units(f: Features, ranges: tuple[Float64, Float64]) -> Float64:
     """Return for each feature a power of two at its largest value, (D,): dividing by it rounds nothing."""
     largest = np.zeros(f.n_features)
-    largest[: f.n_dense] = np.maximum(f.dense.max(axis=0, initial=0.0), -f.dense.min(axis=0, initial=0.0))
+    largest[: f.n_dense] = np.maximum(ranges[1].max(axis=0, initial=0.0), -ranges[0].min(axis=0, initial=0.0))
     np.maximum.at(largest[f.n_dense :], f.indices, np.abs(f.values))
     exponents = np.frexp(largest)[1].clip(-900, 1023)
     return np.where(largest > 0, np.ldexp(1.0, exponents), 1.0)
 
 
-def _fixed_in_lists(pool: Pool) -> Bool:
+def _fixed_in_lists(pool: Pool, ranges: tuple[Float64, Float64]) -> Bool:
     """Return which features never differ between two hypotheses of one sentence."""
     f = pool.features
-    starts = pool.offsets[:-1][pool.list_lengths > 0]
-    if not len(starts):
-        return np.ones(f.n_features, dtype=np.bool_)
-    varies = np.maximum.reduceat(f.dense, starts, axis=0) != np.minimum.reduceat(f.dense, starts, axis=0)
     fixed = np.ones(f.n_features, dtype=np.bool_)
-    fixed[: f.n_dense] = ~varies.any(axis=0)
+    fixed[: f.n_dense] = (ranges[0] == ranges[1]).all(axis=0)
     if len(f.indices):
         fixed[f.n_dense :] = _fixed_sparse(pool)
     return fixed
@@ -198,13 +203,17 @@ def linear_relations(pool: Pool) -> dict[str, str]:
     Gram matrix of what remains is reduced column by column (modified Gram–Schmidt, in the order of
     the features), so that the first of a redundant set counts as given and later ones as derived.
     """
+    return _relations(pool, _dense_ranges(pool))
+
+
+def _relations(pool: Pool, ranges: tuple[Float64, Float64]) -> dict[str, str]:
     f = pool.features
     if not len(f):
         return {}
-    units = _units(f)
+    units = _units(f, ranges)
     gram = _centred_gram(pool, units)
     scale = np.sqrt(np.diag(gram))
-    fixed = _fixed_in_lists(pool)  # what rounding leaves of them is no direction
+    fixed = _fixed_in_lists(pool, ranges)  # what rounding leaves of them is no direction
     basis: list[int] = []
     found: dict[str, str] = {}
     for d in range(len(gram)):

@@ -76,7 +76,11 @@ def _app(translator: Translator, port: int, token: str | None, say: Callable[[st
     async def load(request: Request) -> Response:  # noqa: ARG001
         return _reply(200, translator.figures())
 
+    async def icon(request: Request) -> Response:  # noqa: ARG001
+        return Response(b"", media_type="image/x-icon")  # every browser asks for one
+
     routes = [Route(address, _file(*file), methods=["GET"]) for address, file in PAGE.items()]
+    routes.append(Route("/favicon.ico", icon, methods=["GET"]))
     routes += [
         Route("/translate", _asking(translator, say, explain=False), methods=["POST"]),
         Route("/explain", _asking(translator, say, explain=True), methods=["POST"]),

@@ -21,7 +21,8 @@ from luthier.cli.output import Output, naming_output
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from luthier.jobs.translate import Answer
+    from luthier.jobs.trained_model import TranslationModel
+    from luthier.jobs.translate import Answer, Wanted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,8 +45,11 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     wanted = Wanted.of(best=options.best, explain=options.explain, mbr=options.mbr, k=options.k)
     model = TranslationModel.open(options.model, options.weights)
-    asked = sys.stdin.isatty() and sys.stdout.isatty()
-    for number, found in enumerate(answer_lines(model, _prompted() if asked else sys.stdin.buffer, wanted)):
+    output.bars = False  # a line takes less time than a bar
+    answers = answer_lines(model, sys.stdin.buffer, wanted)
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        answers = _typed(model, wanted)
+    for number, found in enumerate(answers):
         if output.as_json:
             said = json.dumps(found.as_dict(), ensure_ascii=False)
         else:
@@ -62,6 +66,20 @@ def _shown(found: Answer, number: int, *, listed: bool) -> str:
     return "\n".join(lines)
 
 
+def _typed(model: TranslationModel, wanted: Wanted) -> Iterator[Answer]:
+    """Yield the answers to lines that are typed; what is wrong with one does not end the session."""
+    import sys
+
+    from luthier.core.errors import LuthierError
+    from luthier.jobs.translate import answer_lines
+
+    for line in _prompted():
+        try:
+            yield from answer_lines(model, [line], wanted)
+        except LuthierError as error:
+            sys.stderr.write(f"luthier: error: {error}\n")
+
+
 def _prompted() -> Iterator[bytes]:
     """Yield lines that are typed, after a prompt for each."""
     import contextlib
@@ -70,4 +88,8 @@ def _prompted() -> Iterator[bytes]:
         import readline  # noqa: F401 - lines can be edited, and come back by the arrow keys
     with contextlib.suppress(EOFError):
         while True:
-            yield input("> ").encode("utf-8", "surrogateescape")
+            try:
+                line = input("> ").encode("utf-8", "surrogateescape")
+            except UnicodeDecodeError as error:  # which says what was typed
+                line = bytes(error.object)
+            yield line

@@ -161,6 +161,10 @@ def write_as_file(stream: str | os.PathLike[str], target: str | os.PathLike[str]
         reader = pa.ipc.open_stream(source)
         with pa.OSFile(os.fsencode(temporary), "wb") as sink, pa.ipc.new_file(sink, reader.schema) as writer:
             for batch in _batches(reader):
+                try:
+                    _check(batch)
+                except pa.ArrowInvalid as error:
+                    raise _damaged(stream, str(error)) from None
                 writer.write_batch(batch)
 
 
@@ -175,6 +179,20 @@ def _batches(reader: Any) -> Iterator[Any]:
             return
 
 
+def _check(batch: Any) -> int:
+    """Return how many rows a batch has, or raise `ArrowInvalid`: pyarrow ends the process over offsets that lie."""
+    import pyarrow as pa
+
+    batch.validate(full=True)
+    if any(column.null_count for column in batch.columns):
+        raise pa.ArrowInvalid("a value is missing")
+    return int(batch.num_rows)
+
+
+def _damaged(path: str | os.PathLike[str], found: str) -> InputError:
+    return InputError(expected="rows as they were written", found=found.partition("\n")[0].rstrip("."), path=str(path))
+
+
 def file_rows(path: str | os.PathLike[str]) -> int:
     """Return how many rows an Arrow file has; 0 if it is none."""
     import pyarrow as pa
@@ -182,17 +200,26 @@ def file_rows(path: str | os.PathLike[str]) -> int:
     try:
         with pa.OSFile(os.fsencode(path), "rb") as source:
             reader = pa.ipc.open_file(source)
-            return sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
-    except (OSError, pa.ArrowInvalid):
+            return sum(_check(reader.get_batch(i)) for i in range(reader.num_record_batches))
+    except (OSError, pa.ArrowException, UnicodeDecodeError):
         return 0
 
 
-def read_column(path: str | os.PathLike[str], name: str) -> Iterator[npt.NDArray[Any]]:
-    """Yield a column of numbers of an Arrow file block by block: (n,), or (n, k)."""
+def read_column(path: str | os.PathLike[str], name: str, kind: str = "") -> Iterator[npt.NDArray[Any]]:
+    """Yield a column of numbers of an Arrow file, of a kind by Arrow's name, block by block: (n,), or (n, k).
+
+    Raises
+    ------
+    InputError
+        No such column, or one of another kind.
+    """
     import pyarrow as pa
 
     with pa.OSFile(os.fsencode(path), "rb") as source:
         reader = pa.ipc.open_file(source)
+        found = [str(field.type) for field in reader.schema if field.name == name]
+        if found != [kind or (found or [None])[0]]:
+            raise _damaged(path, f"{' and '.join(found) or 'nothing'} for {name!r}")
         for i in range(reader.num_record_batches):
             cells = reader.get_batch(i).column(name)
             if isinstance(cells, pa.FixedSizeListArray):
@@ -209,6 +236,6 @@ def whole_rows(path: str | os.PathLike[str], length: int) -> int:
         return 0
     with pa.memory_map(os.fsdecode(path), "r") as source:
         try:
-            return sum(batch.num_rows for batch in pa.ipc.open_stream(source.read_buffer(length)))
+            return sum(map(_check, pa.ipc.open_stream(source.read_buffer(length))))
         except (pa.ArrowException, OSError, UnicodeDecodeError):
             return 0

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from luthier import __version__
-from luthier.explorer.endpoints.tradeoff import metrics_of
+from luthier.core.plugins import available
 from luthier.explorer.sessions.folders import value_at
+from luthier.explorer.sessions.request import CheckedRequest
 from luthier.explorer.sessions.responses import Reply, finite, shown, signed
 from luthier.explorer.sessions.session import Session
 from luthier.kbest.inspect import FeatureSummary
 from luthier.landscape.planes.plane import WINDOW_REACH
+from luthier.metrics.loading import PACKAGE
 
 
-def about(session: Session) -> Reply:
+def about(session: Session, asked: CheckedRequest | None = None) -> Reply:  # noqa: ARG001
     """Return what there is."""
     problem, pool = session.problem, session.problem.pool
     first = session.scores[0]
@@ -49,6 +51,15 @@ def about(session: Session) -> Reply:
             "seed": session.seed,
         }
     )
+
+
+def metrics_of(session: Session) -> dict[str, str]:
+    """Return the metrics that these lists can be scored by, by their labels: the session's own first."""
+    pool, own = session.problem.pool, session.problem.metric
+    found = {own.label: ""}
+    if pool.references is not None:
+        found |= {name: name for name in available(PACKAGE) if name not in ("column", own.name)}
+    return found | {f"column:{name}": f"column:{name}" for name in pool.columns if f"column:{name}" != own.label}
 
 
 def _feature(session: Session, d: int, summary: FeatureSummary) -> dict[str, Any]:

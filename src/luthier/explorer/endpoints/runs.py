@@ -31,7 +31,8 @@ def beside(workspace: Workspace, asked: CheckedRequest) -> Reply:
     for run in workspace.chosen(_numbers(asked)):
         vectors |= folders.weights_of(run)
     names = list(dict.fromkeys(name for weights in vectors.values() for name in weights))
-    table = np.array([[own.get(name, 0.0) for name in names] for own in _scaled(vectors)]).reshape(len(vectors), -1)
+    table = np.array([[own.get(name, 0.0) for name in names] for own in _scaled(vectors)])
+    table = table.reshape(len(vectors), len(names))
     spread = np.ptp(table, axis=0) if len(table) else np.zeros(0)
     order = np.argsort(-spread, kind="stable")[:MOST_BESIDE]
     return Reply(
@@ -50,6 +51,13 @@ def open_runs(workspace: Workspace, asked: CheckedRequest) -> Reply:
     """Open the session of some runs; return its number."""
     _folders(workspace)
     return Reply({"session": workspace.opened(_numbers(asked))})
+
+
+def study(workspace: Workspace, asked: CheckedRequest) -> Reply:
+    """Return the tables of a study."""
+    folders = _folders(workspace)
+    (run,) = workspace.chosen([asked.whole("run", low=0, high=LARGEST_NUMBER)])
+    return Reply({"name": folders.name_of(run), "tables": folders.tables_of(run)})
 
 
 def _scaled(vectors: dict[str, Weights]) -> list[dict[str, float]]:

@@ -91,7 +91,7 @@ def cell(session: Session, asked: CheckedRequest) -> Reply:
             "unseen": None if there is None else shown(there),
             "unseen_change": "" if there is None else _unseen_change(session, there),
             "score": finite(score),
-            "shown": f"{score:.4f}",
+            "shown": shown(score),
             "x": float(found.position[0]),
             "y": float(found.position[1]),
             "area": finite(found.area),
@@ -132,7 +132,7 @@ def _neighbours(session: Session, plane: Plane, found: Cell, score: float) -> li
         {
             "sentence": int(lists[i]),
             "id": problem.pool.sentence_ids[int(lists[i])],
-            "shown": f"{scores[i]:.4f}",
+            "shown": shown(scores[i]),
             "change": signed(float(scores[i]) - score, like=score),
             "text": problem.pool.texts[int(found.beyond[i])],
         }

@@ -5,26 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.core.errors import LuthierError
-from luthier.core.plugins import available
+from luthier.explorer.endpoints.about import metrics_of
 from luthier.explorer.sessions.request import LARGEST_NUMBER, CheckedRequest, changed_from_start
 from luthier.explorer.sessions.responses import Reply, shown, signed
 from luthier.explorer.sessions.session import Session
 from luthier.jobs.tradeoff import tradeoff as find_front
 from luthier.landscape.tradeoff.result import Tradeoff
 from luthier.metrics.base import Metric
-from luthier.metrics.loading import PACKAGE, load_metric
+from luthier.metrics.loading import load_metric
 
 PLACES = ("all", "line", "plane")
 STARTS, MOST_POINTS, MOST_SEEN, MOST_METRICS = 5, 500, 2000, 3
-
-
-def metrics_of(session: Session) -> dict[str, str]:
-    """Return the metrics that these lists can be scored by, by their labels: the session's own first."""
-    pool, own = session.problem.pool, session.problem.metric
-    found = {own.label: ""}
-    if pool.references is not None:
-        found |= {name: name for name in available(PACKAGE) if name not in ("column", own.name)}
-    return found | {f"column:{name}": f"column:{name}" for name in pool.columns if f"column:{name}" != own.label}
 
 
 def tradeoff(session: Session, asked: CheckedRequest) -> Reply:

@@ -18,7 +18,7 @@ export function makeChanges() {
   count = element("span", { class: "count", id: "count" });
   spacer = element("ul", { class: "rows" });
   list = element("div", { class: "scroller", tabindex: -1, on: { scroll: onScroll } }, spacer);
-  fill(byId("changes"), element("div", { class: "panel-head" }, element("h2", {}, term("Changed sentences", "changed sentences")), count, !isReport && order,
+  fill(byId("changes"), element("div", { class: "panel-head" }, element("h2", {}, term("Changed sentences", "changed sentences")), count, isReport ? element("span", { class: "hint" }, "largest losses first") : order,
     csvButton("changes", changeRows)), !isReport && filters(), list);
   list.addEventListener("keydown", moveFocus);
   listen((what) => {

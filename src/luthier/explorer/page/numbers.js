@@ -7,6 +7,12 @@ export function shortNumber(value, digits = 5) {
   return text.replace("-", "−").replace(/e\+?/, "e");
 }
 
+/** A score as the server writes it: two digits behind the point, four where scores are between 0 and 1. */
+export const scoreText = (value, like = value) => value.toFixed(like === 0 || Math.abs(like) > 1.5 ? 2 : 4).replace("-", "−");
+
+/** A weight to a thousandth of what has the mean effect of a feature: what lies below is noise. */
+export const weightNumber = (value, unit) => Number(unit > 0 ? value.toFixed(clamp(3 - Math.floor(Math.log10(unit)), 0, 100)) : value.toPrecision(5));
+
 /** Round places for marks on an axis from `low` to `high`, about `count` of them. */
 export function ticks(low, high, count = 6) {
   const span = high - low;

@@ -89,7 +89,7 @@ function rowElement(row) {
   const cell = (label, known, content, title = "") => element("td", { "data-label": label, class: known ? "" : "unknown", title }, known ? content : unknown());
   const score = (label, text, gain, title) => cell(label, text, [element("b", {}, text), " ", gain], title);
   return element("tr", { "data-run": row.run }, element("td", {}, pick),
-    element("th", { scope: "row" }, button(row.name, () => openOnly(row.run), { class: "link", id: `open-${row.run}` }), " ", row.kind !== "tune" && element("span", { class: "hint" }, row.kind), " ", pill),
+    element("th", { scope: "row" }, button(row.name, () => (row.kind === "study" ? showStudy(row.run) : openOnly(row.run)), { class: "link", id: `open-${row.run}`, "data-kind": row.kind }), " ", row.kind !== "tune" && element("span", { class: "hint" }, row.kind), " ", pill),
     cell("when", true, row.when.replace("T", " ").replace("+00:00", "")),
     cell("tuner", row.tuner, row.tuner, row.tuner_full), cell("metric", row.metric, row.metric, row.signature),
     score("tuned", row.tuned_shown, row.gain_shown, ""),
@@ -113,7 +113,7 @@ async function drawChosen() {
   const key = JSON.stringify([...chosen]);
   if (key === beside) return;
   beside = key;
-  if (!chosen.size) { fill(foot, element("p", { class: "hint" }, "Choose runs to see their weights side by side. Click a name to open one: drag its weights, see its sentences.")); return; }
+  if (!chosen.size) { fill(foot, element("p", { class: "hint" }, "Choose runs to see their weights side by side. Click a name to open one: drag its weights, see its sentences; of a study, its tables.")); return; }
   let found;
   try {
     found = await askOnce("beside", { runs: [...chosen] });
@@ -131,6 +131,32 @@ async function drawChosen() {
         element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "feature"), found.systems.map((name) => element("th", { scope: "col" }, name)))),
         element("tbody", {}, found.rows.map((row) => element("tr", {}, element("th", { scope: "row" }, row.feature), row.values.map((value, i) => cell(value, row.weights[i]))))))));
   announce(`${found.systems.length} weights side by side`);
+}
+
+/** The tables of a study, below the table of runs. */
+async function showStudy(run) {
+  let found;
+  try {
+    found = await askOnce("study", { run });
+  } catch (error) { complain(error.message); return; }
+  beside = `study ${run}`;
+  fill(foot, element("h3", { tabindex: -1, id: "study-name" }, found.name), element("div", { id: "study" }, markdown(found.tables)));
+  byId("study-name").focus();
+}
+
+const cellsOf = (line) => line.replace(/^\||\|$/g, "").split("|").map((text) => text.trim());
+
+/** Headings, tables and paragraphs: what the tables of a study are made of. */
+function markdown(text) {
+  return text.split(/\n{2,}/).map((block) => {
+    const lines = block.trim().split("\n");
+    if (/^#+ /.test(lines[0])) return element("h4", {}, lines[0].replace(/^#+ /, ""));
+    if (!lines[0].startsWith("|") || lines.length < 2) return lines[0] ? element("p", {}, lines.join(" ")) : null;
+    const right = cellsOf(lines[1]).map((mark) => mark.endsWith(":"));
+    const cell = (kind, line) => cellsOf(line).map((value, i) => element(kind, { class: right[i] ? "number" : "", ...(kind === "th" && { scope: "col" }) }, value));
+    return element("div", { class: "table-frame", tabindex: 0, role: "region", "aria-label": "A table of the study" },
+      element("table", { class: "plain" }, element("thead", {}, element("tr", {}, cell("th", lines[0]))), element("tbody", {}, lines.slice(2).map((line) => element("tr", {}, cell("td", line))))));
+  });
 }
 
 const openOnly = (run) => go([run], "line");

@@ -4,7 +4,7 @@ import { drawAxes, Picture } from "./canvas.js";
 import { scaleColor, scaleText, shareOf, themeColor } from "./colors.js";
 import { announce, button, chooser, element, fill } from "./elements.js";
 import { pictureButtons } from "./export.js";
-import { shortNumber } from "./numbers.js";
+import { scoreText, shortNumber } from "./numbers.js";
 import { ask, askWaiting, isReport, reportHas } from "./server.js";
 import { term } from "./words.js";
 import { asked, changed, goTo, listen, session, state, weightOf } from "./state.js";
@@ -211,8 +211,8 @@ function drawScale(pen, box) {
   const [low, high] = shown.extremes;
   for (let i = 0; i < 60; i++) pen.rect(x, box.top + (i * height) / 60, 14, height / 60 + 0.5, scaleText(1 - i / 59));
   const [top, bottom] = session.metric.higher_is_better ? [high, low] : [low, high];
-  pen.text(x + 20, box.top + 6, top.toFixed(2), themeColor("ink"), "left");
-  pen.text(x + 20, box.top + height - 6, bottom.toFixed(2), themeColor("ink"), "left");
+  pen.text(x + 20, box.top + 6, scoreText(top, high), themeColor("ink"), "left");
+  pen.text(x + 20, box.top + height - 6, scoreText(bottom, high), themeColor("ink"), "left");
   pen.text(x + 20, box.top + height / 2, session.metric.name, themeColor("ink-soft"), "left");
 }
 

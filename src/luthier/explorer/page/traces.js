@@ -4,6 +4,7 @@ import { drawAxes, Picture } from "./canvas.js";
 import { themeColor } from "./colors.js";
 import { announce, button, chooser, element } from "./elements.js";
 import { pictureButtons } from "./export.js";
+import { scoreText } from "./numbers.js";
 import { ask, isReport } from "./server.js";
 import { goTo, session, state } from "./state.js";
 import { term } from "./words.js";
@@ -47,9 +48,9 @@ const bestState = () => states.reduce((best, it, i) => (it.gain > states[best].g
 
 function tellState() {
   if (!states.length) return "No state yet.";
-  if (chosen === null || !states[chosen]) return `${states.length.toLocaleString("en")} states, the best gain ${states[bestState()].gain.toFixed(4)}; click one to go to its weights${isReport ? "" : " · new ones are looked for every two seconds"}`;
+  if (chosen === null || !states[chosen]) return `${states.length.toLocaleString("en")} states, the best gain ${scoreText(states[bestState()].gain)}; click one to go to its weights${isReport ? "" : " · new ones are looked for every two seconds"}`;
   const it = states[chosen];
-  return `run ${it.restart ?? 0}, step ${it.step ?? chosen}: gain ${it.gain.toFixed(4)}${it.heldout_gain === null ? "" : `, held-out ${it.heldout_gain.toFixed(4)}`} ${it.did}`;
+  return `run ${it.restart ?? 0}, step ${it.step ?? chosen}: gain ${scoreText(it.gain)}${it.heldout_gain === null ? "" : `, held-out ${scoreText(it.heldout_gain)}`} ${it.did}`;
 }
 
 function drawTrace(pen, box) {

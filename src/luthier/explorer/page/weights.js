@@ -2,7 +2,7 @@
 
 import { button, byId, chooser, complain, element, fill } from "./elements.js";
 import { saveFile } from "./export.js";
-import { clamp, shortNumber } from "./numbers.js";
+import { clamp, shortNumber, weightNumber } from "./numbers.js";
 import { ask, askWaiting, isReport } from "./server.js";
 import { term, TERMS } from "./words.js";
 import { asked, changed, goTo, goToNamed, listen, remember, session, setWeight, state, weightOf } from "./state.js";
@@ -140,7 +140,7 @@ function showWeights() {
     const place = Math.round(clamp(toSlider(d, value), -STEPS, STEPS));
     if (Number(slider.value) !== place) slider.value = place;
     slider.setAttribute("aria-valuetext", shortNumber(value));
-    if (document.activeElement !== field) field.value = Number(value.toPrecision(5));
+    if (document.activeElement !== field) field.value = weightNumber(value, session.features[d].unit);
     field.title = String(value);
     slider.disabled = field.disabled = locked || isReport;
     if (lock.getAttribute("aria-pressed") !== String(locked)) {

@@ -30,8 +30,8 @@ from luthier.tuning.loops.folder import ANSWER, HELDOUT, LISTS, TURNS
 
 LARGEST = 1e300
 MOST_FILES, MOST_RUNS, DEEPEST = 200_000, 5_000, 12
-LARGEST_RECORD, LARGEST_WEIGHTS, HEAD = 1 << 20, 4 << 20, 1 << 16
-STUDY, STOPPED = "units.jsonl", "stopped"
+LARGEST_RECORD, LARGEST_WEIGHTS, LARGEST_TABLES, HEAD = 1 << 20, 4 << 20, 1 << 20, 1 << 16
+STUDY, STUDY_TABLES, STOPPED = "units.jsonl", "tables.md", "stopped"
 WEIGHT_FILES = (".txt", ".json", ".ini")
 PACKED_HEADS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
@@ -231,6 +231,18 @@ class Folders:
                 several = len(run.answers) > 1
                 found[f"{self.name_of(run)} · {Path(path).name}" if several else self.name_of(run)] = weights
         return found
+
+    def tables_of(self, run: Run) -> str:
+        """Return the tables of a study, in Markdown."""
+        if run.kind != "study":
+            raise LuthierError(f"{self.name_of(run)} is no study")
+        try:
+            raw = _head(run.home / STUDY_TABLES, LARGEST_TABLES + 1)
+        except (OSError, ValueError):
+            raise LuthierError("this study has no tables yet. hint: 'luthier study' writes them when it ends") from None
+        if len(raw) > LARGEST_TABLES:
+            raise LuthierError(f"{STUDY_TABLES}: expected at most {LARGEST_TABLES:,} bytes")
+        return raw.decode("utf-8", "replace")
 
     def shown(self, number: int, run: Run) -> dict[str, Any]:
         """Return a row as the page shows it; texts are empty where nothing is known."""

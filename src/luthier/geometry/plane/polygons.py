@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
@@ -29,6 +28,8 @@ def gaussian_shares(offsets: Int64, corners: Float64, centre: Float64) -> Float6
     >>> gaussian_shares(np.array([0, 4]), square, np.zeros(2)).round(6).tolist()
     [0.25]
     """
+    from scipy import special  # loaded by those who ask for shares only
+
     begin = corners - centre  # (V, 2)
     following = np.arange(1, len(corners) + 1)
     following[offsets[1:] - 1] = offsets[:-1]

@@ -12,6 +12,7 @@ import numpy as np
 
 from luthier.core.arrays import Bytes, Int64
 from luthier.core.errors import InputError, excerpt
+from luthier.core.settings import TOO_DEEP, too_deep
 from luthier.kbest.reading.column_roles import Names
 from luthier.kbest.reading.inline_references import contradiction
 from luthier.kbest.reading.line_errors import BadLines
@@ -23,7 +24,10 @@ ONE_PER_LINE = "each line must be a whole JSON object; jq -c . FILE writes one p
 def parse_json(raw: bytes) -> Any:
     """Return the value of a line of JSON in UTF-8; integers of any length are read."""
     text = str(raw, "utf-8")  # of bytes that begin with a zero, json would guess that they are UTF-16
-    return json.loads(text, parse_int=_integer)
+    found = json.loads(text, parse_int=_integer)
+    if too_deep(found):
+        raise RecursionError  # as of the depth that Python itself refuses
+    return found
 
 
 def _integer(digits: str) -> int | float:
@@ -45,9 +49,7 @@ def json_error(raw: bytes, path: str, line: int) -> InputError:
         )
     except RecursionError:
         pass
-    return InputError(
-        expected="JSON", found="values nested too deep", path=path, line=line, kind="json", hint=ONE_PER_LINE
-    )
+    return InputError(expected="JSON", found=TOO_DEEP, path=path, line=line, kind="json", hint=ONE_PER_LINE)
 
 
 def _hint(raw: bytes, rest: bytes) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Bytes, Int64, frozen
 from luthier.core.segments import offsets_from_counts, rows_of_segments
+from luthier.core.settings import DEEPEST
 from luthier.corpus.texts import Texts
 from luthier.kbest.reading import _json_kernels as kernels
 from luthier.kbest.reading._json_kernels import (
@@ -35,7 +36,6 @@ __all__ = [
     "ARRAY",
     "CONSTANT",
     "DECIMAL",
-    "DEEPEST",
     "FALSE",
     "FINE",
     "INTEGER",
@@ -54,7 +54,6 @@ __all__ = [
 ]
 
 ABSENT = 0  # the kind of no entry
-DEEPEST = 100  # values nested deeper are refused
 BYTES_PER_ENTRY = 10  # a first guess; the tape doubles when it is full
 WORDS = frozen(np.frombuffer(b"nulltruefalseNaN-Infinity", dtype=np.uint8))
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import LuthierError
+from luthier.core.settings import too_deep
 from luthier.kbest.groups import FeatureGroup, Groups
 from luthier.kbest.pool import Pool
 
@@ -70,8 +71,9 @@ def parse_meta(raw: bytes) -> StoredMeta:
     """Return the object, or raise `LuthierError` about what is wrong with it."""
     try:
         meta = json.loads(raw)
-        # a half surrogate can be written in JSON and nowhere else; depth that parses may be too deep to print
-        json.dumps(meta, ensure_ascii=False).encode("utf-8")
+        if too_deep(meta):
+            raise ValueError
+        json.dumps(meta, ensure_ascii=False).encode("utf-8")  # half a surrogate is in JSON and nowhere else
     except (ValueError, RecursionError):
         raise LuthierError("names and shapes are not readable JSON") from None
     if not isinstance(meta, dict):

@@ -370,7 +370,7 @@ class SearchJob:
             )  # fmt: skip
 
     def _report(self, interrupted: bool, seconds: float) -> SearchReport:
-        keys = np.concatenate([np.empty(0, np.uint64), *read_column(self.options.output, "key")])
+        keys = np.concatenate([np.empty(0, np.uint64), *read_column(self.options.output, "key", "uint64")])
         start_score = best_score = None
         if self.metric is not None and self.stats is not None:
             start = self.summands.rows(self.summands.select(self.search.steps.goal[None])[0])

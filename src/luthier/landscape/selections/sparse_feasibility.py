@@ -206,17 +206,19 @@ class _Constraints:
         longest = int(np.diff(self.features.indptr).max(initial=0))
         clear = gaps > 4.0 * (longest + 4) * UNIT * (sizes[self.wanted] + sizes) + 2.0**-1000
         doubtful = self.asked[~clear[self.asked]]
-        exact = tuple(map(Fraction, plain.tolist())) if len(doubtful) < len(self.asked) else ()
-        for row in doubtful.tolist():
-            if not exact or sum((exact[c] * value for c, value in self._exact(row).items()), Fraction(0)) <= 0:
+        exact = tuple(map(Fraction, plain.tolist()))
+        for row in doubtful[np.argsort(gaps[doubtful], kind="stable")].tolist():  # the first that fails ends it
+            gap = sum((exact[c] * value for c, value in self._exact(row).items()), Fraction(0))
+            if gap <= 0:
                 return None
+            gaps[row] = float(gap)
         lowest = self.rows.copy()  # the lowest row of the list that equals the wanted one
         same = np.ones(self.pool.n_hypotheses, np.bool_)
         same[self.asked] = False
         first = np.flatnonzero(same & (self.rows[self.lists] >= 0))
         lowest[self.lists[first[::-1]]] = first[::-1]
         margin = float(gaps[self.asked].min(initial=np.inf))
-        return Feasible(plain, margin, lowest, not len(doubtful), exact or tuple(map(Fraction, plain.tolist())))
+        return Feasible(plain, margin, lowest, not len(doubtful), exact)
 
     def hurt(self, weights: Float64, least: float) -> Int64:
         """Return the constraints that scaled weights fulfil by no more than `least`."""

@@ -38,9 +38,5 @@ part("why").addEventListener("click", () =>
     const found = await ask("explain", { text: lines()[0] });
     const why = found.explanation;
     part("target").textContent = found.translation;
-    if (!why) return;
-    const rules = why.rules.map((use) =>
-      `${"  ".repeat(use.depth)}${use.first}:${use.last}  ${use.rule}  ${use.score.toFixed(4)}`);
-    const second = why.rival ? [`second: ${why.rival}, ${why.margin.toFixed(4)} behind`] : [];
-    part("explanation").textContent = [`score ${why.score.toFixed(4)}`, ...second, ...rules].join("\n");
+    part("explanation").textContent = why ? why.text : "";
   }));

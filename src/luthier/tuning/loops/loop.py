@@ -32,6 +32,7 @@ from luthier.metrics.pools import pool_statistics
 from luthier.tuning.base import Tuner
 from luthier.tuning.loops.folder import HELDOUT, LISTS, LoopFolder, identity_of, read_seconds
 from luthier.tuning.loops.report import (
+    STILL,
     Iteration,
     LoopResult,
     Seconds,
@@ -39,6 +40,7 @@ from luthier.tuning.loops.report import (
     ignores_weights,
     towards,
     trusted_distance,
+    turn_said,
     why_ended,
 )
 from luthier.tuning.options import LoopOptions as LoopOptions
@@ -55,6 +57,10 @@ class NumberedDecoder(abc.ABC):
     def __call__(self, weights: Weights) -> Pool:
         """Return the lists for weights of no known number."""
         return self.decode(weights, 0)
+
+    def own_weights(self, weights: Weights) -> Weights:
+        """Return the weights that its search sees: all, unless some are of scorers that come after it."""
+        return weights
 
 
 class PackedDecoder(NumberedDecoder):
@@ -182,7 +188,7 @@ class _Loop:
             if self.folder is not None:
                 self.folder.keep_turn(turn, took)
             weights, ended = turn.weights, self._why_ended()
-            notice(_said(turn, self.metric))
+            notice(turn_said(turn, self.metric))
         notice(f"the loop ends: {ended}")
         return self._finish(start, start_heldout)
 
@@ -224,6 +230,7 @@ class _Loop:
         pool = self._decoded(self.decode, LISTS, number - 1, weights)
         digest = pool.digest()
         new, same = self._add(pool)
+        same = same and self._searched_anew(weights)
         decoded = self._score(ListProblem.of(pool, self.metric), weights)
         after_decoding, decode_cpu = time.perf_counter(), round(stopwatch.seconds()[0], 3)
         assert self.merged is not None
@@ -265,6 +272,12 @@ class _Loop:
     def _weights_of(self, turn: int) -> Weights:
         """Return the weights that a turn, from 0, decoded with."""
         return self.turns[turn - 1].weights if turn else self.start
+
+    def _searched_anew(self, weights: Weights) -> bool:
+        """Return whether the decoder's own weights are not those of the turn before."""
+        before = self._weights_of(len(self.turns) - 1)
+        own = self.decode.own_weights if isinstance(self.decode, NumberedDecoder) else Weights
+        return distance(own(before), own(weights)) >= STILL
 
     def _trusted(self, decoded: float, tuned: Weights) -> Weights:
         """Return tuned weights, or those on the way to them that are not too far from what decoded best."""
@@ -384,12 +397,4 @@ def _same_rows(one: Pool, other: Pool) -> bool:
     first, second = one.arrays(), other.arrays()
     return one.features.names == other.features.names and all(
         np.array_equal(first[part], second[part]) for part in (*parts, "features.values")
-    )
-
-
-def _said(turn: Iteration, metric: Metric) -> str:
-    held = "" if turn.heldout is None else f", held out {turn.heldout:.2f}"
-    return (
-        f"turn {turn.number}: {turn.new:,} new hypotheses of {turn.hypotheses:,}; {metric.name} {turn.decoded:.2f} "
-        f"decoded, {turn.before:.2f} → {turn.after:.2f} on all lists{held}"
     )

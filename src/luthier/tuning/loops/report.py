@@ -27,7 +27,7 @@ class Iteration:
     hypotheses, new, merged : int
         Decoded in this turn; those of them that no turn before had; all together.
     same : bool
-        Whether the lists are, row for row, those of the turn before.
+        Whether other weights of the decoder's own brought, row for row, the lists of the turn before.
     decoded : float
         The score of the decoder's own choice, with the weights of the turn before.
     before, after : float
@@ -148,6 +148,15 @@ class LoopResult(Shown):
                 for turn, took in zip(self.iterations, self.seconds, strict=True)
             ],
         }
+
+
+def turn_said(turn: Iteration, metric: Metric) -> str:
+    """Return a turn in one line."""
+    held = "" if turn.heldout is None else f", held out {turn.heldout:.2f}"
+    return (
+        f"turn {turn.number}: {turn.new:,} new hypotheses of {turn.hypotheses:,}; {metric.name} {turn.decoded:.2f} "
+        f"decoded, {turn.before:.2f} → {turn.after:.2f} on all lists{held}"
+    )
 
 
 def distance(before: Mapping[str, float], after: Mapping[str, float]) -> float:
