@@ -91,6 +91,7 @@ def test_every_style_of_weights_comes_to_the_same_lists(tmp_path):
         digests.add(decode(start).digest())
     assert len(digests) == 1
     assert not (tmp_path / "work").exists()
+    assert read_config(tmp_path / "loop.toml", seed=0, threads=1).settings.bounds == {}
 
 
 def test_weights_go_into_a_configuration_of_moses(tmp_path):

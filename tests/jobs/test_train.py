@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import os
 import re
 import select
@@ -318,6 +319,16 @@ def test_settings_of_text_are_checked(raw, run_cli, tmp_path):
         assert message in said
     (home / "as-is.toml").write_text(f'text = "as-is"\n{SETTINGS}')
     assert read_train_config(home / "as-is.toml", seed=1, threads=1).text is None
+
+
+def test_weights_of_unknown_words_are_held(trained):
+    home, _ = trained
+    path = home / "bounds.toml"
+    for more, free in (("", False), ('[bounds]\nPassThrough = ":"\n', True)):
+        path.write_text(SETTINGS + more)
+        bounds = read_train_config(path, seed=1, threads=1).settings.bounds
+        assert bounds["LanguageModel_OOV"] == (-math.inf, 0.0)
+        assert bounds["PassThrough"] == (-math.inf, math.inf if free else 0.0)
 
 
 def test_several_translations_and_why_the_first_won(trained):
