@@ -20,6 +20,7 @@ from luthier.jobs.train import train_system
 from luthier.jobs.train_config import read_train_config
 from luthier.jobs.trained_model import TranslationModel
 from luthier.jobs.translate import Wanted, answer, translate_lines
+from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.serving.translator import Translator
 from luthier.synthetic.pair.pair import PairGenerator
@@ -302,6 +303,14 @@ spy = "{sys.executable} -S -E spy.py"
     lines = list(read_lines(home / "corpus/tune.source.txt"))
     assert [row["src"] for row in seen] == [lines[int(row["id"])] for row in seen]
     assert all(row["hyp"][0].isupper() and " ." not in row["hyp"] for row in seen)
+    start = ("--weights", home / "model/start.json", "-k", "6", "--unique")
+    source, out = home / "corpus/tune.source.txt", tmp_path / "kbest.arrow"
+    code, _, said = run_cli("engine", "decode", source, "--model", home / "model", *start, "--ordinary", "-o", out)
+    assert code == 0, said
+    pool = open_pool(out)
+    assert list(dict.fromkeys(pool.texts)) == list(dict.fromkeys(row["hyp"] for row in seen))
+    assert list(pool.sources) == lines
+    assert run_cli("engine", "decode", source, "--model", home / "model", "--ordinary", "-o", out)[0] == 2
 
 
 def test_settings_of_text_are_checked(raw, run_cli, tmp_path):
