@@ -81,6 +81,21 @@ def test_nothing_is_done_twice_and_changes_reach_what_hangs_on_them(trained):
     assert steps_done(run_training(home)) == []
 
 
+def test_replicas_of_a_tuner_that_draws_nothing_start_elsewhere(trained):
+    home, alone = trained
+    (home / "replicas.toml").write_text(f"replicas = 3\n{SETTINGS}")
+    config = read_train_config(home / "replicas.toml", seed=1, threads=1)
+    found = train_system(config, str(home / "replicas"), threads=1)
+    starts = [dict(one.start) for one in found.loops]
+    assert starts[0] == dict(alone.loops[0].start)
+    assert found.loops[0].iterations == alone.loops[0].iterations
+    for other in starts[1:]:
+        moved = {name: other[name] / value for name, value in starts[0].items() if value}
+        assert len(set(moved.values())) == len(moved)
+        assert all(0.0 < share < 2.0 for share in moved.values())
+    assert starts[1] != starts[2]
+
+
 def test_threads_change_nothing(trained):
     home, _ = trained
     run_training(home, threads=2, name="other")
