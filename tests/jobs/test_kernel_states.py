@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from luthier.core.start_up import as_command
+from luthier.core.tasks import path_of
 from luthier.jobs import warm
 from luthier.jobs.warm import compile_ahead, entry_kernels, kernel_modules, kernel_states
 
@@ -51,12 +52,12 @@ def test_a_process_is_started_in_our_own_command_only_and_ends_with_the_block(mo
     monkeypatch.setattr(warm, "kernel_states", lambda only: ([lacking], only))
     monkeypatch.setattr(subprocess, "Popen", Child)
     if inside:
-        with as_command(), compile_ahead(kernel_modules, FILE, threads=2) as wait:
+        with as_command(), compile_ahead(path_of(kernel_modules), FILE, threads=2) as wait:
             wait()
         assert "luthier.jobs.warm:kernel_modules" in started[0]
         assert started[1:] == ["waited"] * 3
     else:
-        with compile_ahead(kernel_modules, FILE, threads=2) as wait:
+        with compile_ahead(path_of(kernel_modules), FILE, threads=2) as wait:
             wait()
         assert started == []
 
@@ -66,7 +67,7 @@ def test_nothing_is_started_for_one_thread_or_where_all_kernels_are_there(monkey
     there = warm.KernelState("a", packed=True, kept=False, why="")
     monkeypatch.setattr(warm, "kernel_states", lambda only: ([there], only))
     for threads in (1, 2):
-        with as_command(), compile_ahead(kernel_modules, FILE, threads=threads) as wait:
+        with as_command(), compile_ahead(path_of(kernel_modules), FILE, threads=threads) as wait:
             wait()
 
 

@@ -10,6 +10,7 @@ import luthier
 from luthier.core.arrays import Float64
 from luthier.core.files.io import make_folder
 from luthier.core.progress import notice, without_notices
+from luthier.core.tasks import path_of
 from luthier.jobs.warm import compile_ahead
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import write_weights
@@ -33,7 +34,7 @@ LISTS, WEIGHTS, PICTURE = "outputs.jsonl", "tuned.txt", "surface.png"
 def run_outputs_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> OutputsDemo:
     """Write outputs of a language model, find the weights of their scorers, and say what they are worth."""
     home = make_folder(folder)
-    with compile_ahead(compile_surface, "luthier.geometry.plane._face_kernels", threads=threads) as wait:
+    with compile_ahead(path_of(compile_surface), "luthier.geometry.plane._face_kernels", threads=threads) as wait:
         SyntheticOutputs().write(home / LISTS, seed)
         pool = with_statistics(luthier.read_pool(home / LISTS), load_metric(METRIC))
         notice(f"tuning five weights, and again for each of {FOLDS} folds")

@@ -137,14 +137,14 @@ def entry_kernels(modules: list[ModuleType]) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def compile_ahead(job: Callable[[], object], module: str, *, threads: int) -> Iterator[Callable[[], None]]:
-    """Run a job in a process of its own for the sake of its kernels, if those of `module` are not there.
+def compile_ahead(job: str, module: str, *, threads: int) -> Iterator[Callable[[], None]]:
+    """Run a job, ``module:name``, in a process of its own for the sake of its kernels, if `module` has none ready.
 
     The block gets a function that waits for it. Nothing is started in a host's process, or for one thread.
     """
     helper = None
     if threads > 1 and is_command() and any(not (s.packed or s.kept) for s in kernel_states(module)[0]):
-        code = f"from luthier.jobs.warm import run_apart; run_apart({path_of(job)!r})"
+        code = f"from luthier.jobs.warm import run_apart; run_apart({job!r})"
         helper = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def wait() -> None:
