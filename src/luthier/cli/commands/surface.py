@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from luthier.metrics.base import Metric
 
 DISAGREED, STOPPED = 1, 130
-# What a process of its own compiles meanwhile, where it is not there.
-WALKS, WALK_KERNELS = "luthier.jobs.warmup.planes:walk_planes", "luthier.geometry.plane._stream_kernels"
+WALK_KERNELS = "luthier.geometry.plane._stream_kernels"
 BEST_GAP = 0.001  # of the score, for --best-only
 WITHOUT_CELLS = (
     "whole",
@@ -100,6 +99,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     """Find all cells, the best score with a proof, or a raster; print what there is, write what was asked for."""
     from luthier.jobs.surface import check_at_least
     from luthier.jobs.warm import compile_ahead
+    from luthier.jobs.warmup.ahead import WALK_PLANES
 
     metric = metric_from(options)
     check_at_least(keep=options.keep, check=options.check, most=options.most, certify=options.certify)
@@ -109,7 +109,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     output.note(f"seed {options.seed}")
     if options.best_only:
         return _best_only(pool_from(options, options.pool), metric, options, output)
-    with compile_ahead(WALKS, WALK_KERNELS, threads=options.threads):
+    with compile_ahead(WALK_PLANES, WALK_KERNELS, threads=options.threads):
         return _cells(pool_from(options, options.pool), metric, options, output)
 
 

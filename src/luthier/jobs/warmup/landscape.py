@@ -16,11 +16,14 @@ from luthier.geometry.lp.feasibility import feasibility
 from luthier.geometry.minkowski.checks import Certainty as SumCertainty
 from luthier.geometry.minkowski.reverse_search import all_vertices
 from luthier.geometry.minkowski.summands import Summands
+from luthier.geometry.plane.arrangement import Arrangement
+from luthier.geometry.plane.certainty import Certainty, Rounding
+from luthier.geometry.plane.overlay import Overlay
+from luthier.geometry.plane.raster import raster
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.polytopes.cone import canonical_point
 from luthier.geometry.polytopes.polytope import Polytope
 from luthier.geometry.subspace import Subspace
-from luthier.jobs.warmup.planes import divide_planes
 from luthier.kbest.features import Features
 from luthier.landscape.certified.certify import CertifyOptions, certify
 from luthier.landscape.certified.windows import WindowOptions, feature_axes
@@ -49,6 +52,19 @@ def solve_lps() -> None:
     lp.maximize(rows, np.zeros(3), rows)
     lp.irredundant(rows, lp.largest_margin(rows).weights)
     feasibility(np.array([0, 3]), rows, np.array([0]))
+
+
+def divide_planes() -> None:
+    """Lay out the cells of a small plane, with values that are counts and such that are not."""
+    offsets, points = np.array([0, 5, 10]), make_rng(0).standard_normal((10, 3))
+    overlay = Overlay(offsets, points, Window(-1.0, 1.0, -1.0, 1.0))
+    judge = Certainty(overlay, Rounding(1e-12, 0.0, 0.0), lambda a, b: a != b)
+    for values in (np.ones((10, 2), np.int64), np.ones((10, 2))):
+        table = Arrangement.make(overlay, values, judge=judge)
+        raster(offsets, points, values, np.linspace(-1.0, 1.0, 3), np.zeros(1))
+    overlay.cell(table.keys[0])
+    table.polygons(np.arange(1))
+    overlay.cell_at(0.0, 0.0)
 
 
 def sum_polytopes() -> None:
