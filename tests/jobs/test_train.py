@@ -2,9 +2,11 @@
 
 import io
 import json
+import math
 import os
 import re
 import select
+import shlex
 import subprocess
 import sys
 
@@ -132,7 +134,7 @@ def test_translate_has_a_prompt_on_a_terminal(trained):
         os.write(parent, b"Zzyx\n")
         assert until_prompt(parent).endswith("\nZzyx\n> ")  # and the session goes on
         os.write(parent, b"\x04")
-        assert process.wait(120) == 0
+        assert process.wait(600) == 0
     finally:
         process.kill()
         process.wait()
@@ -291,7 +293,7 @@ method = "simplex"
 [loop]
 iterations = 1
 [scorers]
-spy = "{sys.executable} -S -E spy.py"
+spy = "{shlex.quote(sys.executable)} -S -E spy.py"
 '''
     )
     code, out, said = run_cli("loop", tmp_path / "loop.toml", "--json", "--seed", "1")
@@ -317,6 +319,16 @@ def test_settings_of_text_are_checked(raw, run_cli, tmp_path):
         assert message in said
     (home / "as-is.toml").write_text(f'text = "as-is"\n{SETTINGS}')
     assert read_train_config(home / "as-is.toml", seed=1, threads=1).text is None
+
+
+def test_weights_of_unknown_words_are_held(trained):
+    home, _ = trained
+    path = home / "bounds.toml"
+    for more, free in (("", False), ('[bounds]\nPassThrough = ":"\n', True)):
+        path.write_text(SETTINGS + more)
+        bounds = read_train_config(path, seed=1, threads=1).settings.bounds
+        assert bounds["LanguageModel_OOV"] == (-math.inf, 0.0)
+        assert bounds["PassThrough"] == (-math.inf, math.inf if free else 0.0)
 
 
 def test_several_translations_and_why_the_first_won(trained):
@@ -397,11 +409,11 @@ def test_a_served_model_says_the_same(trained):
     lines = read_lines(home / "corpus" / "test.source.txt")
     translator = Translator(model, threads=2)
     found = [translator.ask(list(lines)[i : i + 2], Wanted()) for i in range(0, len(lines), 2)]
-    assert [one.text for job in found for one in job.result(60)] == list(model.translate(lines))
-    asked = translator.ask(["", lines[0], " "], Wanted(explain=True)).result(60)
+    assert [one.text for job in found for one in job.result(600)] == list(model.translate(lines))
+    asked = translator.ask(["", lines[0], " "], Wanted(explain=True)).result(600)
     assert [one.explanation is not None for one in asked] == [False, True, False]
     with pytest.raises(LuthierError, match="a lattice"):
-        translator.ask(["((('a', 1, 1),),)"], Wanted()).result(60)
+        translator.ask(["((('a', 1, 1),),)"], Wanted()).result(600)
 
 
 def test_a_lattice_is_no_word(trained, run_cli, tmp_path):

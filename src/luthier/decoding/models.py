@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -91,6 +92,8 @@ DEFAULTS = {
     "WordPenalty": -1.0,
 }
 MODEL_DEFAULT, UNKNOWN_DEFAULT = 1.0, -1.0
+# On words that neither grammar nor model knows both are 1: without limits one may grow as the other falls.
+LIMITS = dict.fromkeys(("PassThrough", f"{NAME}_OOV"), (-math.inf, 0.0))
 SHOWN = 5
 
 

@@ -13,6 +13,7 @@ from typing import Any, get_args
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import regular
 from luthier.core.settings import Table
+from luthier.decoding.models import LIMITS
 from luthier.jobs.external_decoder import PLACES, Command
 from luthier.jobs.score_with import scorer_of
 from luthier.jobs.scoring_program import Program
@@ -82,10 +83,10 @@ def read_config(path: str | os.PathLike[str], *, data: str | None = None, seed: 
     """Return what a file says; relative paths start from `data`, or from the file's own folder."""
     file = Table.read(path, "a loop's settings")
     base = Path(data) if data is not None else Path(path).parent
-    settings = tuner_settings(file, seed=seed, threads=threads)
+    decoder = file.table("decoder")
+    settings = tuner_settings(file, seed=seed, threads=threads, ours=decoder.has("model"))
     tune = take_sentences(file.table("tune"), base)
     heldout = take_sentences(file.table("heldout"), base) if file.has("heldout") else None
-    decoder = file.table("decoder")
     kinds = [kind for kind in KINDS if decoder.has(kind)]
     if len(kinds) != 1:
         raise LuthierError(f"{path}: expected one of {', '.join(KINDS)} in [decoder], found {len(kinds)}")
@@ -107,8 +108,8 @@ def read_config(path: str | os.PathLike[str], *, data: str | None = None, seed: 
     return LoopConfig(str(base), tune, heldout, start, settings, command, **places, scorers=scorers)
 
 
-def tuner_settings(file: Table, *, seed: int, threads: int) -> TunerSettings:
-    """Take 'metric', 'seed', [tuner], [loop] and [bounds] of a file."""
+def tuner_settings(file: Table, *, seed: int, threads: int, ours: bool) -> TunerSettings:
+    """Take 'metric', 'seed', [tuner], [loop] and [bounds] of a file; weights of a decoder of `ours` have limits too."""
     metric = load_metric(file.take("metric", str, "bleu"))
     method = file.table("tuner")
     name, restarts = method.take("method", str, "mert"), method.take("restarts", int, 0)
@@ -123,7 +124,7 @@ def tuner_settings(file: Table, *, seed: int, threads: int) -> TunerSettings:
     options = loop.fields(LoopOptions, **own)
     loop.end()
     ranges = {key: parse_range(str(value)) for key, value in file.table("bounds").rest().items()}
-    return TunerSettings(chosen, metric, options, ranges)
+    return TunerSettings(chosen, metric, options, {**(LIMITS if ours else {}), **ranges})
 
 
 def take_sentences(table: Table, base: Path) -> Sentences:

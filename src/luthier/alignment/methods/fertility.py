@@ -52,10 +52,6 @@ class Method(Aligner):
         """Return how many numbers the method's own parameters are."""
         return len(self.start()) + n_given * (MOST + 1)
 
-    def expect(self, direction: Direction, parameters: Parameters, number: int) -> Expectation:
-        """Chains are drawn, not expected."""
-        raise NotImplementedError
-
     def train(self, direction: Direction) -> Iterator[Step]:
         """Yield the parameters after each chain, averaged over those so far; the last has the links, too."""
         averages = _Averages(direction)

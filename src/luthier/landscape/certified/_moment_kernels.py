@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luthier.core.jit import inner_kernel, kernel
+from luthier.core.jit import fast_kernel, inner_kernel, kernel, lean_kernel
 from luthier.geometry.lp._form_kernels import RANK, Form, copy_form, empty_form, prove_peak
 from luthier.landscape.certified._box_kernels import UNIT
 
@@ -21,229 +21,307 @@ MOST_PAIRS = 5  # rows of a list up to which each of them may be compared with e
 LEAST_STEP = 1e-4  # of S, between z or −S and t: quadratics that are steeper are all rounding
 LEAST, MOST = 1e-100, 1e100  # swings in between have squares
 TRIALS = 4  # shares of a new form in the mean with those before
+NONE, CHORD, SQUARE = 0, 1, 2  # the quadratic 1; through −S, t and S; with its least value at z
 
 
 class Scratch(NamedTuple):
-    """Where forms are made.
+    """Where forms are made of L lines: those of a list's rows less its first, or of each of its rows less each other.
 
-    lines (R, n): as in `Steps`, of axes along which the box extends; found, best, trial, kept: forms; factor (n, n);
-    pairs (5, MOST_PAIRS, MOST_PAIRS); chosen (2·MOST_PAIRS, 7); moments (n, n); rows (5, R).
+    coefs (n, L), of axes along which the box extends, the first row is spare; swings (L,), S; means, squares (L,), of
+    l; first, second (L,), what l and l² have in the form; limits (T,), t of all pairs of short lists, as they are
+    looked at; found, best, trial, kept: forms; factor (n, n); chosen (2·MOST_PAIRS, 4); moments (n, n); n_lines (1,).
     """
 
-    lines: np.ndarray
+    coefs: np.ndarray
+    swings: np.ndarray
+    means: np.ndarray
+    squares: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    limits: np.ndarray
     found: Form
     best: Form
     trial: Form
     kept: Form
     factor: np.ndarray
-    pairs: np.ndarray
     chosen: np.ndarray
     moments: np.ndarray
-    rows: np.ndarray
+    n_lines: np.ndarray
 
 
 @kernel
 def scratch_of(n_rows, n):
     """Return where forms of n coordinates over so many rows are made."""
+    n_lines = (MOST_PAIRS - 1) * n_rows // 2 + 1
     return Scratch(
-        np.empty((n_rows, n)), empty_form(n), empty_form(n), empty_form(n), empty_form(n), np.zeros((n, n)),
-        np.empty((5, MOST_PAIRS, MOST_PAIRS)), np.empty((2 * MOST_PAIRS, 7)), np.zeros((n, n)), np.empty((5, n_rows)),
+        np.zeros((n, n_lines)), np.empty(n_lines), np.empty(n_lines), np.empty(n_lines), np.empty(n_lines),
+        np.empty(n_lines), np.empty(2 * MOST_PAIRS * n_rows), empty_form(n), empty_form(n), empty_form(n),
+        empty_form(n), np.zeros((n, n)), np.empty((2 * MOST_PAIRS, 4)), np.zeros((n, n)), np.zeros(1, np.int64),
     )  # fmt: skip
 
 
 @inner_kernel
-def lowest_quadratic(mean, square, t, swing):
-    """Return the least mean of a quadratic above [l ≥ t] on [−S, S], given those of l and l², and its coefficients."""
-    best, a0, a1, a2 = 1.0, 1.0, 0.0, 0.0
-    t = min(t, swing)
-    if LEAST < swing < MOST and t + swing > LEAST_STEP * swing:
-        alpha = 1.0 / ((t + swing) * (2.0 * swing))
-        value = 1.0 + alpha * ((swing + t) * mean - square - t * swing)
-        if value < best:
-            best, a0, a1, a2 = value, 1.0 - alpha * t * swing, alpha * (swing + t), -alpha
-        z = max(mean - max(square - mean * mean, 0.0) / (t - mean), -swing) if mean < t else t
-        if t - z > LEAST_STEP * swing:
-            alpha = 1.0 / ((t - z) * (t - z))
-            value = (square - 2.0 * z * mean + z * z) * alpha
-            if value < best:
-                best, a0, a1, a2 = value, z * z * alpha, -2.0 * z * alpha, alpha
-    return best, a0, a1, a2
+def pair_line(j, q, n):
+    """Return where the line of rows j < q stands among those of a list of n."""
+    return j * n - j * (j + 1) // 2 + q - j - 1
 
 
 @inner_kernel
-def line_moments(lines, row, other, moments):
-    """Return mean, mean square and swing of a row's line less that of another; the line of a list's first row is 0."""
-    n = len(moments)
-    mean, square, swing = 0.0, 0.0, 0.0
-    for a in range(1, n):
-        c = lines[row, a] - lines[other, a]
-        mean += c * moments[0, a]
+def put_line(steps, extends, row, other, scratch, line):
+    """Write the line of a row less another, and what it reaches; that of a list's first row is 0."""
+    swing = 0.0
+    for a in range(len(extends)):
+        c = steps.lines[row, extends[a] + 1] - steps.lines[other, extends[a] + 1]
+        scratch.coefs[a + 1, line] = c
         swing += abs(c)
-        inner = 0.5 * c * moments[a, a]
-        for b in range(1, a):
-            inner += (lines[row, b] - lines[other, b]) * moments[a, b]
-        square += 2.0 * c * inner
-    return mean, square, swing * (1.0 + 2 * (n + 2) * UNIT)
+    scratch.swings[line] = swing * (1.0 + 2 * (len(extends) + 3) * UNIT)
 
 
 @inner_kernel
-def add_line(form, lines, row, other, w1, w2):
-    """Add w1·l + w2·l² to a form, of which the lower half is kept."""
-    for a in range(1, len(form.d)):
-        c = lines[row, a] - lines[other, a]
-        form.c[a, 0] += 0.5 * w1 * c
-        w2c = w2 * c
-        for b in range(1, a + 1):
-            form.c[a, b] += w2c * (lines[row, b] - lines[other, b])
+def usable(t, swing):
+    """Return t, at most S, where quadratics that reach 1 there are not too steep, else no number."""
+    t = min(t, swing)
+    return t if LEAST < swing < MOST and t + swing > LEAST_STEP * swing else np.nan
 
 
 @inner_kernel
-def weigh(form, weight, a0, a1, a2, swing):
-    """Add the constant of a quadratic, with its weight, to a form, and what rounding may take off it."""
-    size = weight * (abs(a0) + abs(a1) * swing + abs(a2) * swing * swing)
-    form.c[0, 0] += weight * a0 + 32 * UNIT * size
-    form.extent[0] += size
+def threshold(steps, start, j, q):
+    """Return t for row j less row q: j is not below q only where l ≥ t."""
+    # each of two lines is wrong by a slack, two scores of a re-rank by another, and so is what is raised
+    return -(steps.lines[start + q, 0] - steps.lines[start + j, 0] + 6.0 * steps.lines[start, 0])
 
 
-@kernel
-def add_long_list(steps, start, stop, scratch):
-    """Add the quadratics of a list whose rows are all compared with its first one."""
-    lines, form, moments = scratch.lines, scratch.found, scratch.moments
-    means, squares, swings = scratch.rows[0], scratch.rows[1], scratch.rows[2]
-    first, second = scratch.rows[3], scratch.rows[4]
-    for q in range(start + 1, stop):
-        means[q], squares[q], swings[q] = line_moments(lines, q, start, moments)
-        first[q] = second[q] = 0.0
-    for i in range(start, stop - 1):
-        step = steps.values[i] - steps.values[i + 1]
-        if step <= 0.0:
-            continue
-        best, b0, b1, b2, rival = 1.0, 1.0, 0.0, 0.0, -1
-        for q in range(i + 1, stop):
-            t = -(steps.lines[q, 0] + steps.raises[i])
-            value, a0, a1, a2 = lowest_quadratic(means[q], squares[q], t, swings[q])
-            if value < best:
-                best, b0, b1, b2, rival = value, a0, a1, a2, q
-        weigh(form, step, b0, b1, b2, swings[rival] if rival >= 0 else 0.0)
-        if rival >= 0:
-            first[rival] += step * b1
-            second[rival] += step * b2
-    for q in range(start + 1, stop):
-        if first[q] != 0.0 or second[q] != 0.0:
-            add_line(form, lines, q, start, first[q], second[q])
+@lean_kernel
+def put_short_list(steps, start, n, extends, scratch, base, at):
+    """Write the lines of all pairs of a list, from `base` on, and their thresholds, from `at`; return where these end.
 
-
-@inner_kernel
-def measure_pairs(start, n, scratch):
-    """Write mean, mean square and swing of row j less row q, and weights of 0, for all pairs of a list."""
-    mean, square, swing = scratch.pairs[0], scratch.pairs[1], scratch.pairs[2]
+    For each row but the last these are: of the row less each other, if it is not the first; of each row up to it,
+    raised so that it stands for all of them, less each later one.
+    """
     for j in range(n):
         for q in range(j + 1, n):
-            m, s, extent = line_moments(scratch.lines, start + q, start + j, scratch.moments)
-            mean[j, q], square[j, q], swing[j, q] = m, s, extent
-            mean[q, j], square[q, j], swing[q, j] = -m, s, extent
-    scratch.pairs[3:5] = 0.0
-
-
-@inner_kernel
-def threshold(steps, start, j, q, raised):
-    """Return t for row j less row q: j, raised by so much, is not below q only where l ≥ t."""
-    # each of two lines is wrong by a slack, two scores of a re-rank by another, and so is what is raised
-    room = steps.lines[start, 0]
-    return -(steps.lines[start + q, 0] - steps.lines[start + j, 0] + 6.0 * room + raised)
-
-
-@inner_kernel
-def choose(option, value, a0, a1, a2, j, q, kind):
-    """Put what is best into an option."""
-    option[0], option[1], option[2], option[3], option[4], option[5], option[6] = value, a0, a1, a2, j, q, kind
-
-
-@kernel
-def choose_quadratics(steps, start, n, scratch):
-    """Write for each prefix of a short list, and for each of its rows, the quadratic with the least mean.
-
-    Options are those of prefixes, then those of rows: value, coefficients, j, q, and 1 for a pair, 2 for the prefix one
-    shorter and the row, 0 for none.
-    """
-    mean, square, swing, options = scratch.pairs[0], scratch.pairs[1], scratch.pairs[2], scratch.chosen
+            put_line(steps, extends, start + q, start + j, scratch, base + pair_line(j, q, n))
     for i in range(n - 1):
-        choose(options[MOST_PAIRS + i], 1.0, 1.0, 0.0, 0.0, i, -1, 0.0)
-        for q in range(n):
-            if q != i:
-                t = threshold(steps, start, i, q, 0.0)
-                value, a0, a1, a2 = lowest_quadratic(mean[i, q], square[i, q], t, swing[i, q])
-                if value < options[MOST_PAIRS + i, 0]:
-                    choose(options[MOST_PAIRS + i], value, a0, a1, a2, i, q, 1.0)
-        choose(options[i], 1.0, 1.0, 0.0, 0.0, -1, -1, 0.0)
+        if i > 0:
+            for q in range(n):
+                if q != i:
+                    swing = scratch.swings[base + pair_line(min(i, q), max(i, q), n)]
+                    scratch.limits[at] = usable(threshold(steps, start, i, q), swing)
+                    at += 1
         for j in range(i + 1):
             raised = 0.0
             for p in range(i + 1):
                 if p != j:
-                    raised = max(raised, swing[p, j] - threshold(steps, start, p, j, 0.0))
+                    swing = scratch.swings[base + pair_line(min(p, j), max(p, j), n)]
+                    raised = max(raised, swing - threshold(steps, start, p, j))
             for q in range(i + 1, n):
-                t = threshold(steps, start, j, q, raised)
-                value, a0, a1, a2 = lowest_quadratic(mean[j, q], square[j, q], t, swing[j, q])
-                if value < options[i, 0]:
-                    choose(options[i], value, a0, a1, a2, j, q, 1.0)
-        if i > 0 and options[i - 1, 0] + options[MOST_PAIRS + i, 0] < options[i, 0]:
-            options[i, 0], options[i, 6] = options[i - 1, 0] + options[MOST_PAIRS + i, 0], 2.0
+                t = threshold(steps, start, j, q) - raised
+                scratch.limits[at] = usable(t, scratch.swings[base + pair_line(j, q, n)])
+                at += 1
+    return at
+
+
+@lean_kernel
+def put_lines(steps, n_lists, extends, scratch):
+    """Write the lines of all lists."""
+    line, at = 0, 0
+    for s in range(n_lists):
+        start, stop = steps.starts[s], steps.starts[s + 1]
+        n = stop - start
+        if 2 < n <= MOST_PAIRS:
+            at = put_short_list(steps, start, n, extends, scratch, line, at)
+            line += n * (n - 1) // 2
+        else:
+            for q in range(start + 1, stop):
+                put_line(steps, extends, q, start, scratch, line)
+                line += 1
+    scratch.n_lines[0] = line
+
+
+@lean_kernel
+def measure_lines(scratch):
+    """Write the mean and the mean square of each line by the moments, and that nothing of it is in the form."""
+    coefs, moments, n_lines = scratch.coefs, scratch.moments, scratch.n_lines[0]
+    means, squares, inner = scratch.means, scratch.squares, scratch.first
+    for k in range(n_lines):
+        means[k] = squares[k] = 0.0
+    for a in range(1, len(moments)):
+        own, mean = 0.5 * moments[a, a], moments[0, a]
+        for k in range(n_lines):
+            means[k] += mean * coefs[a, k]
+            inner[k] = own * coefs[a, k]
+        for b in range(1, a):
+            y = moments[a, b]
+            for k in range(n_lines):
+                inner[k] += y * coefs[b, k]
+        for k in range(n_lines):
+            squares[k] += 2.0 * coefs[a, k] * inner[k]
+    for k in range(n_lines):
+        scratch.first[k] = scratch.second[k] = 0.0
 
 
 @inner_kernel
-def take_option(form, scratch, option, weight):
-    """Add the constant of an option to a form, and note how much of its lines comes with it."""
-    j, q = int(option[4]), int(option[5])
-    pair = option[6] == 1.0
-    weigh(form, weight, option[1], option[2], option[3], scratch.pairs[2, j, q] if pair else 0.0)
-    if pair:
-        scratch.pairs[3, j, q] += weight * option[2]
-        scratch.pairs[4, j, q] += weight * option[3]
+def lower_mean(best, kind, mean, square, t, swing):
+    """Return the least mean of a quadratic above [l ≥ t] on [−S, S] and its kind, if below `best`; else what was given.
+
+    No comparison divides. Where t is no number, none holds.
+    """
+    height = (swing + t) * mean - square - t * swing
+    scale = (t + swing) * (2.0 * swing)
+    if height < (best - 1.0) * scale:
+        best, kind = 1.0 + height / scale, CHORD
+    ahead = t - mean
+    if ahead > 0.0:
+        variance = max(square - mean * mean, 0.0)
+        whole = variance + ahead * ahead
+        if variance < best * whole and whole > LEAST_STEP * swing * ahead:
+            best, kind = variance / whole, SQUARE
+    return best, kind
 
 
-@kernel
-def add_short_list(steps, start, stop, scratch):
-    """Add the quadratics of a list of a few rows, each compared with each."""
-    n, form, options = stop - start, scratch.found, scratch.chosen
-    measure_pairs(start, n, scratch)
-    choose_quadratics(steps, start, n, scratch)
+@inner_kernel
+def take_quadratic(scratch, line, sign, t, kind, weight):
+    """Add a quadratic in ±l with its weight: its constant to the form, what rounding may take off it, and its line."""
+    a0, a1, a2, swing = 1.0, 0.0, 0.0, 0.0
+    if kind == CHORD:
+        swing = scratch.swings[line]
+        alpha = 1.0 / ((t + swing) * (2.0 * swing))
+        a0, a1, a2 = 1.0 - alpha * t * swing, alpha * (swing + t), -alpha
+    elif kind == SQUARE:
+        swing, mean = scratch.swings[line], sign * scratch.means[line]
+        z = mean - max(scratch.squares[line] - mean * mean, 0.0) / (t - mean)
+        if t - z > LEAST_STEP * swing:
+            alpha = 1.0 / ((t - z) * (t - z))
+            a0, a1, a2 = z * z * alpha, -2.0 * z * alpha, alpha
+    size = weight * (abs(a0) + abs(a1) * swing + abs(a2) * swing * swing)
+    scratch.found.c[0, 0] += weight * a0 + 32 * UNIT * size
+    scratch.found.extent[0] += size
+    if kind != NONE:
+        scratch.first[line] += sign * (weight * a1)
+        scratch.second[line] += weight * a2
+
+
+@lean_kernel
+def add_long_list(steps, start, stop, base, scratch):
+    """Add the quadratics of a list whose rows are all compared with its first one."""
+    means, squares, swings = scratch.means, scratch.squares, scratch.swings
+    for i in range(start, stop - 1):
+        step = steps.values[i] - steps.values[i + 1]
+        if step <= 0.0:
+            continue
+        best, kind, rival, at = 1.0, NONE, base, 0.0
+        for q in range(i + 1, stop):
+            line = base + q - start - 1
+            t = usable(-(steps.lines[q, 0] + steps.raises[i]), swings[line])
+            value, found = lower_mean(best, NONE, means[line], squares[line], t, swings[line])
+            if found != NONE:
+                best, kind, rival, at = value, found, line, t
+        take_quadratic(scratch, rival, 1.0, at, kind, step)
+
+
+@inner_kernel
+def try_pair(scratch, base, j, q, n, at, option):
+    """Take the quadratic of row j less row q for an option, if it has a lower mean: value, ±(1 + line), t, kind."""
+    line = base + pair_line(min(j, q), max(j, q), n)
+    sign = 1.0 if j < q else -1.0
+    t = scratch.limits[at]
+    mean, square, swing = sign * scratch.means[line], scratch.squares[line], scratch.swings[line]
+    value, kind = lower_mean(option[0], NONE, mean, square, t, swing)
+    if kind != NONE:
+        option[0], option[1], option[2], option[3] = value, sign * (1.0 + line), t, kind
+
+
+@lean_kernel
+def choose_quadratics(scratch, base, n, at):
+    """Write for each prefix of a short list, and for each of its rows, the quadratic with the least mean.
+
+    Options are those of prefixes, then those of rows; a prefix may also be the one before and a row, of kind −1.
+    Returns where thresholds end.
+    """
+    options = scratch.chosen
+    for i in range(n - 1):
+        prefix, row = options[i], options[MOST_PAIRS + i]
+        prefix[0] = row[0] = 1.0
+        prefix[1] = row[1] = 1.0 + base
+        prefix[2] = row[2] = prefix[3] = row[3] = 0.0
+        if i > 0:
+            for q in range(n):
+                if q != i:
+                    try_pair(scratch, base, i, q, n, at, row)
+                    at += 1
+        for j in range(i + 1):
+            for q in range(i + 1, n):
+                try_pair(scratch, base, j, q, n, at, prefix)
+                at += 1
+        if i > 0 and options[i - 1, 0] + row[0] < prefix[0]:
+            prefix[0], prefix[3] = options[i - 1, 0] + row[0], -1.0
+    return at
+
+
+@inner_kernel
+def take_option(scratch, option, weight):
+    """Add the quadratic of an option to the form."""
+    line = int(abs(option[1])) - 1
+    take_quadratic(scratch, line, 1.0 if option[1] > 0.0 else -1.0, option[2], int(option[3]), weight)
+
+
+@lean_kernel
+def add_short_list(steps, start, stop, base, at, scratch):
+    """Add the quadratics of a list of a few rows, each compared with each; return where thresholds end."""
+    n, options = stop - start, scratch.chosen
+    at = choose_quadratics(scratch, base, n, at)
     passed = 0.0
     for back in range(n - 1):
         i = n - 2 - back
         weight = max(steps.values[start + i] - steps.values[start + i + 1], 0.0) + passed
         passed = 0.0
         if weight > 0.0:
-            if options[i, 6] == 2.0:
+            if options[i, 3] < 0.0:
                 passed = weight
-                take_option(form, scratch, options[MOST_PAIRS + i], weight)
+                take_option(scratch, options[MOST_PAIRS + i], weight)
             else:
-                take_option(form, scratch, options[i], weight)
-    first, second = scratch.pairs[3], scratch.pairs[4]
-    for j in range(n):
-        for q in range(j + 1, n):
-            w1, w2 = first[j, q] - first[q, j], second[j, q] + second[q, j]
-            if w1 != 0.0 or w2 != 0.0:
-                add_line(form, scratch.lines, start + q, start + j, w1, w2)
+                take_option(scratch, options[i], weight)
+    return at
 
 
-@kernel
+@fast_kernel
+def add_lines(coefs, first, second, part, c, n_lines):
+    """Write into the lower half of a form what lines and their squares have in it, by sums in any order."""
+    for a in range(1, len(c)):
+        total = 0.0
+        for k in range(n_lines):
+            total += first[k] * coefs[a, k]
+            part[k] = second[k] * coefs[a, k]
+        c[a, 0] = 0.5 * total
+        for b in range(1, a + 1):
+            total = 0.0
+            for k in range(n_lines):
+                total += part[k] * coefs[b, k]
+            c[a, b] = total
+
+
+@lean_kernel
 def find_form(steps, n_lists, scratch):
     """Write the form over all lists that is least in the mean at the moments."""
     form = scratch.found
-    form.c[:] = 0.0
-    form.extent[0] = 0.0
-    n = len(form.d)
+    form.c[0, 0] = form.extent[0] = 0.0
+    measure_lines(scratch)
+    line, at = 0, 0
     for s in range(n_lists):
         start, stop = steps.starts[s], steps.starts[s + 1]
-        if 2 < stop - start <= MOST_PAIRS:
-            add_short_list(steps, start, stop, scratch)
+        n = stop - start
+        if 2 < n <= MOST_PAIRS:
+            at = add_short_list(steps, start, stop, line, at, scratch)
+            line += n * (n - 1) // 2
         else:
-            add_long_list(steps, start, stop, scratch)
+            add_long_list(steps, start, stop, line, scratch)
+            line += n - 1
+    add_lines(scratch.coefs, scratch.first, scratch.second, scratch.means, form.c, scratch.n_lines[0])
     # no entry is a sum of more terms than there are pairs; C_00 takes what all entries may be wrong by
     terms = 8.0 * (steps.starts[n_lists] + 2) * MOST_PAIRS + 64.0
     form.c[0, 0] += terms * UNIT * form.extent[0] + 1.0 / MOST
     form.extent[0] *= 1.0 + terms * UNIT
-    for a in range(n):
+    for a in range(len(form.d)):
         for b in range(a):
             form.c[b, a] = form.c[a, b]
 
@@ -281,9 +359,7 @@ def bound_by_moments(steps, n_lists, extends, rounds, target, start, scratch):
     below it soon.
     """
     n = len(extends) + 1
-    for q in range(steps.starts[n_lists]):
-        for a in range(1, n):
-            scratch.lines[q, a] = steps.lines[q, extends[a - 1] + 1]
+    put_lines(steps, n_lists, extends, scratch)
     for a in range(n):
         for b in range(n):
             scratch.moments[a, b] = start[extends[a - 1] + 1 if a else 0, extends[b - 1] + 1 if b else 0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -40,7 +40,7 @@ WORTH = 0.6  # a box is looked at again if no more than this share of its volume
 Task = tuple[Float64, Float64, Open, float, Float32]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(eq=False, slots=True)
 class Box:
     """A box of weights that was looked at.
 
@@ -91,18 +91,13 @@ class _Seen:
     axes: Int64
     moments: Float64
 
-    def box(self, at: int) -> Box:
-        """Return one of them."""
-        return Box(
-            self.lows[at],
-            self.highs[at],
-            open_of(self.open, at),
-            float(self.bounds[at]),
-            int(self.axes[at]),
-            self.centres[at],
-            self.sums.centre[at],
-            self.moments[at].astype(np.float32),
-        )
+    def boxes(self, which: Int64, limits: Float64) -> Iterator[Box]:
+        """Yield some of them, (W,), none with a bound above its limit."""
+        moments = self.moments[which].astype(np.float32)
+        for at, limit, reached in zip(which.tolist(), limits.tolist(), moments, strict=True):
+            bound, axis = min(float(self.bounds[at]), limit), int(self.axes[at])
+            low, high, rows = self.lows[at], self.highs[at], open_of(self.open, at)
+            yield Box(low, high, rows, bound, axis, self.centres[at], self.sums.centre[at], reached)
 
 
 def first_moments(n_axes: int) -> Float32:
@@ -138,28 +133,26 @@ class Boxes:
         """
         found: list[Box | None] = [None] * len(tasks)
         lows, highs = np.array([task[0] for task in tasks]), np.array([task[1] for task in tasks])
-        moments = np.array([task[4] for task in tasks], np.float64)
+        limits, moments = np.array([task[3] for task in tasks]), np.array([task[4] for task in tasks], np.float64)
         given, parents = bundled([task[2] for task in tasks])
         which, seen = np.arange(len(tasks)), None
         for turn in range(SHRINKS):
             inside = ~self.space.excludes(lows, highs)
-            for at in np.flatnonzero(~inside):
-                if seen is not None:  # nothing is left of it, but what was taken away reaches up to the target
-                    found[which[at]] = dataclasses.replace(seen.box(int(parents[at])), bound=target)
+            if seen is not None:  # nothing is left of some, but what was taken away reaches up to the target
+                gone = np.minimum(limits[which[~inside]], target)
+                for at, box in zip(which[~inside], seen.boxes(parents[~inside], gone), strict=True):
+                    found[at] = box
             which, lows, highs, parents = which[inside], lows[inside], highs[inside], parents[inside]
             moments = moments[inside]
             if not len(which):
                 break
             seen = self._bounded(lows, highs, given, parents, moments, target)
             again = self._cut(seen, target) & (turn + 1 < SHRINKS)
-            for at in np.flatnonzero(~again):
-                found[which[at]] = seen.box(int(at))
+            for at, box in zip(which[~again], seen.boxes(np.flatnonzero(~again), limits[which[~again]]), strict=True):
+                found[at] = box
             which, lows, highs, moments = which[again], seen.lows[again], seen.highs[again], seen.moments[again]
             given, parents = seen.open, np.flatnonzero(again)
-        return [
-            box and dataclasses.replace(box, bound=min(box.bound, task[3]))
-            for box, task in zip(found, tasks, strict=True)
-        ]
+        return found
 
     def _bounded(
         self, lows: Float64, highs: Float64, given: Bundle, parents: Int64, moments: Float64, target: float

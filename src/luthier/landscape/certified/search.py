@@ -11,6 +11,7 @@ import heapq
 import math
 import threading
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -108,19 +109,18 @@ def _first(found: Open) -> Open:
     return Open(found.rows[: starts[-1]], starts, found.lists[:FIRST], found.fixed)
 
 
-BATCH = 16  # boxes that are split at a time
+BATCH = 64  # boxes that are split at a time
 CLIMBED = 3  # centres of a batch from which lines are searched in a large search
 LARGE = 4096  # boxes from which on a search is large: random lines are searched, too
 MOST_KEPT = 1 << 28  # open rows kept by all boxes together (1 GB); then boxes keep those of the one they were cut from
 
 
-@dataclasses.dataclass(order=True)
-class Waiting:
-    """A box that waits to be split: the highest bound first, the earliest of those as high."""
+class Waiting(NamedTuple):
+    """A box that waits to be split: the highest bound first, the earliest of those as high; no two have one serial."""
 
     rank: float
     serial: int
-    box: Box = dataclasses.field(compare=False)
+    box: Box
 
 
 @dataclasses.dataclass
@@ -262,25 +262,23 @@ class Search:
         """Put what was found of boxes, against one target, among those that wait; try the best of their centres."""
         standing, target = self.standing, self._target
         standing.boxes += len(found)
-        for task, box in zip(tasks, found, strict=True):
-            if box is None:
-                continue
-            if np.any(box.low > task[0]) or np.any(box.high < task[1]):
-                standing.closed = max(standing.closed, target)
+        kept = [(box, task) for box, task in zip(found, tasks, strict=True) if box is not None]
+        lows, highs = (np.array([getattr(box, end) for box, _ in kept]) for end in ("low", "high"))
+        if np.any(lows > [task[0] for _, task in kept]) or np.any(highs < [task[1] for _, task in kept]):
+            standing.closed = max(standing.closed, target)
+        for box, task in kept:
             if box.bound <= target:
                 standing.closed = max(standing.closed, box.bound)
             else:
                 self._wait(box, task[2])
-        self._try([box for box in found if box is not None])
+        self._try([box for box, _ in kept])
         if standing.boxes >= self._climb_at:
             self._climb(found)
 
     def _wait(self, box: Box, given: Open) -> None:
         standing = self.standing
-        if standing.kept + len(box.open.rows) > MOST_KEPT:
-            box = dataclasses.replace(box, open=given)
-        else:
-            box = dataclasses.replace(box, open=Open(*(part.copy() for part in box.open)))
+        full = standing.kept + len(box.open.rows) > MOST_KEPT
+        box.open = given if full else Open(*(part.copy() for part in box.open))
         standing.kept += len(box.open.rows)
         heapq.heappush(standing.heap, Waiting(-box.bound, standing.serial, box))
         standing.serial += 1
@@ -294,9 +292,11 @@ class Search:
 
     def _guesses(self, found: list[Box]) -> tuple[Float64, list[Box]]:
         """Return the gains at the centres of boxes, but for ties, and the boxes whose centres are in the space."""
-        inside = [box for box in found if self.boxes.space.holds(box.point)]
-        sums = np.array([box.sums for box in inside])
-        return self.boxes.problem.gain_of_sums(sums) if inside else np.zeros(0), inside
+        if not found:
+            return np.zeros(0), []
+        holds = self.boxes.space.holds(np.array([box.point for box in found]))
+        inside = [box for box, held in zip(found, holds, strict=True) if held]
+        return self.boxes.problem.gain_of_sums(np.array([box.sums for box in found])[holds]), inside
 
     def _adopt(self, point: Float64) -> bool:
         """Take a point for the best if a re-rank says so, and nothing there hangs on the last digits."""

@@ -110,9 +110,10 @@ class Space:
         inside = np.flatnonzero(np.all((self.lows <= z + room) & (z - room <= self.highs), axis=1))
         return np.clip(z, self.lows[inside[0]], self.highs[inside[0]]) if len(inside) else None
 
-    def holds(self, z: Float64) -> bool:
-        """Return whether a point, (P,), is beyond no wall, and its weights can be told."""
-        return not np.any(self.walls @ z > 0) and not (self.anchored and z[0] <= 0)
+    def holds(self, points: Float64) -> Bool:
+        """Return which points, (…, P), are beyond no wall, and have weights that can be told."""
+        beyond = np.any((self.walls * points[..., None, :]).sum(axis=-1) > 0, axis=-1)
+        return np.asarray(~(beyond | (points[..., 0] <= 0) if self.anchored else beyond))
 
     def excludes(self, lows: Float64, highs: Float64) -> Bool:
         """Return which boxes, (B, P) each, lie beyond a wall for certain."""
