@@ -11,8 +11,15 @@ import pytest
 from luthier.core.start_up import as_command
 from luthier.core.tasks import find
 from luthier.jobs import warm
-from luthier.jobs.warm import compile_ahead, entry_kernels, kernel_modules, kernel_states
-from luthier.jobs.warmup.ahead import SURFACE_OF_FEW, TUNE_FEW, WALK_PLANES
+from luthier.jobs.warm import (
+    SURFACE_OF_FEW,
+    TUNE_FEW,
+    WALK_PLANES,
+    compile_ahead,
+    entry_kernels,
+    kernel_modules,
+    kernel_states,
+)
 
 pytestmark = pytest.mark.compiled
 FILE = "luthier.core._hash_kernels"

@@ -10,8 +10,7 @@ import luthier
 from luthier.core.arrays import Float64
 from luthier.core.files.io import make_folder
 from luthier.core.progress import notice, without_notices
-from luthier.jobs.warm import compile_ahead
-from luthier.jobs.warmup.ahead import SURFACE_OF_FEW
+from luthier.jobs.warm import SURFACE_OF_FEW, compile_ahead
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import write_weights
 from luthier.landscape.planes.view import surface_scenes

@@ -135,6 +135,9 @@ def entry_kernels(modules: list[ModuleType]) -> dict[str, Any]:
 
 # Kernels while something else is done: a process of its own compiles what is needed last.
 
+AHEAD = "luthier.jobs.warmup.ahead"
+SURFACE_OF_FEW, TUNE_FEW, WALK_PLANES = f"{AHEAD}:surface_of_few", f"{AHEAD}:tune_few", f"{AHEAD}:walk_planes"
+
 
 @contextlib.contextmanager
 def compile_ahead(job: str, module: str, *arguments: str, threads: int) -> Iterator[Callable[[], None]]:

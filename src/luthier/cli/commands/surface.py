@@ -98,8 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> int:
     """Find all cells, the best score with a proof, or a raster; print what there is, write what was asked for."""
     from luthier.jobs.surface import check_at_least
-    from luthier.jobs.warm import compile_ahead
-    from luthier.jobs.warmup.ahead import WALK_PLANES
+    from luthier.jobs.warm import WALK_PLANES, compile_ahead
 
     metric = metric_from(options)
     check_at_least(keep=options.keep, check=options.check, most=options.most, certify=options.certify)

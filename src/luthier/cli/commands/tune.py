@@ -185,8 +185,7 @@ def _tune(options: argparse.Namespace, record: RunFile) -> TuningReport:
     from luthier.core.errors import LuthierError
     from luthier.jobs.run_file import about_lists, about_metric
     from luthier.jobs.tune import feature_names, tune
-    from luthier.jobs.warm import compile_ahead
-    from luthier.jobs.warmup.ahead import TUNE_FEW
+    from luthier.jobs.warm import TUNE_FEW, compile_ahead
     from luthier.kbest.weights import read_weights
 
     if bool(options.pool) == bool(options.forests):

@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from luthier.kbest.pool import Pool
 
-SURFACE_OF_FEW = f"{__name__}:surface_of_few"
-TUNE_FEW = f"{__name__}:tune_few"
-WALK_PLANES = f"{__name__}:walk_planes"
-
 
 def _few() -> Pool:
     import luthier
