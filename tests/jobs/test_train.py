@@ -6,6 +6,7 @@ import math
 import os
 import re
 import select
+import shlex
 import subprocess
 import sys
 
@@ -149,7 +150,7 @@ def test_translate_has_a_prompt_on_a_terminal(trained):
         os.write(parent, b"Zzyx\n")
         assert until_prompt(parent).endswith("\nZzyx\n> ")  # and the session goes on
         os.write(parent, b"\x04")
-        assert process.wait(120) == 0
+        assert process.wait(600) == 0
     finally:
         process.kill()
         process.wait()
@@ -308,7 +309,7 @@ method = "simplex"
 [loop]
 iterations = 1
 [scorers]
-spy = "{sys.executable} -S -E spy.py"
+spy = "{shlex.quote(sys.executable)} -S -E spy.py"
 '''
     )
     code, out, said = run_cli("loop", tmp_path / "loop.toml", "--json", "--seed", "1")
@@ -432,11 +433,11 @@ def test_a_served_model_says_the_same(trained):
     lines = read_lines(home / "corpus" / "test.source.txt")
     translator = Translator(model, threads=2)
     found = [translator.ask(list(lines)[i : i + 2], Wanted()) for i in range(0, len(lines), 2)]
-    assert [one.text for job in found for one in job.result(60)] == list(model.translate(lines))
-    asked = translator.ask(["", lines[0], " "], Wanted(explain=True)).result(60)
+    assert [one.text for job in found for one in job.result(600)] == list(model.translate(lines))
+    asked = translator.ask(["", lines[0], " "], Wanted(explain=True)).result(600)
     assert [one.explanation is not None for one in asked] == [False, True, False]
     with pytest.raises(LuthierError, match="a lattice"):
-        translator.ask(["((('a', 1, 1),),)"], Wanted()).result(60)
+        translator.ask(["((('a', 1, 1),),)"], Wanted()).result(600)
 
 
 def test_a_lattice_is_no_word(trained, run_cli, tmp_path):
