@@ -264,6 +264,7 @@ class Overlay:
                 self.blur,
                 values.each,
                 values.single,
+                values.each.dtype == np.int64,
                 e,
                 edges.stop,
                 room.scratch,
