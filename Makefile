@@ -74,7 +74,7 @@ test-newest: $(VENV)/bin/python
 	set -- $$(sh .ci/pythons | tail -n 1) && { test -z "$$1" || $(BIN)/python -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$1')" \
 		|| $(MAKE) test-jit PYTHON=$$2 ORDER="-p randomly --randomly-seed=$(SEED)"; }
 
-# Damaged files of every kind, and mutated requests to the explorer (docs/security.md): `make fuzz N=100000 SEED=7`.
+# Damaged files of every kind, and mutated requests to explorers and a served model (docs/security.md): `make fuzz N=100000 SEED=7`.
 fuzz: $(VENV)/.test
 	$(BIN)/python tests/fuzz/fuzz.py $(N) --seed $(SEED) --geometry 2000
 	$(BIN)/python tests/explorer/attack.py $(N)

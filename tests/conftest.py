@@ -11,6 +11,10 @@ PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"
 FEWER = 4  # examples of a property where kernels are plain Python or checked: another leg has tried all of them
 
+# On a machine that does much else an example may take any time: none fails by the clock.
+hypothesis.settings.register_profile("no clock", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("no clock")
+
 os.environ["COLUMNS"] = "400"  # what tests look for in tables is not folded, whoever's terminal they run in
 
 # A shell starts what runs in its background with Ctrl-C ignored, and children of the tests would ignore it too.

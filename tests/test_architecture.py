@@ -404,3 +404,10 @@ def test_versions_agree():
 
     assert f"version: {luthier.__version__}" in (ROOT / "CITATION.cff").read_text()
     assert luthier.__version__ in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_no_example_fails_by_the_clock():
+    import hypothesis
+
+    assert hypothesis.settings.default.deadline is None
+    assert hypothesis.HealthCheck.too_slow in hypothesis.settings.default.suppress_health_check

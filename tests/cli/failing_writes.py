@@ -1,4 +1,7 @@
-"""A disk that fails on command: the n-th thing that is done to files below a folder raises, or all of one file."""
+"""A disk that fails on command: the n-th thing that is done to files below a folder raises, or all of one file.
+
+What is done is writing, or with `reads` opening to read.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +24,27 @@ class FailingDisk:
     ----------
     at : fail the n-th of them, from 0; None for none
     of : fail all that is done to this file, or to the temporary file that becomes it
+    reads : count openings of files to read in place of all this
     """
 
-    def __init__(self, home, at=None, of=None):
-        self.home, self.at, self.of = os.path.realpath(home), at, of
+    def __init__(self, home, at=None, of=None, *, reads=False):
+        self.home, self.at, self.of, self.reads = os.path.realpath(home), at, of, reads
         self.log = []  # (what was done, the file it is about)
         self.failed = None
 
     def touch(self, what, path, source=None):
         """Count one thing that is done to a file; raise where it is to fail, with the names that the system gives."""
         name = self.target(path)
-        if name is None:
+        if name is None or (what == "read") != self.reads:
             return
         number = len(self.log)
         self.log.append((what, name))
         if number == self.at or (self.of is not None and name == self.of):
             self.failed = (what, name)
-            names = [os.fspath(path)] if what in ("open", "mkdir") else []
+            names = [os.fspath(path)] if what in ("open", "mkdir", "read") else []
             names = names if source is None else [os.fspath(source), None, os.fspath(path)]
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *names)
+            kind = errno.EIO if self.reads else errno.ENOSPC
+            raise OSError(kind, os.strerror(kind), *names)
 
     def target(self, path):
         """Return the file's name below `home`, of a temporary file the name it will get; None for others."""
@@ -78,12 +83,14 @@ class _File(io.FileIO):
 @contextlib.contextmanager
 def failing(disk):
     """Put `disk` between this process and the file system."""
-    real_open, real_os_open, real_arrow = builtins.open, os.open, pa.OSFile
+    real_open, real_os_open, real_arrow, real_map = builtins.open, os.open, pa.OSFile, pa.memory_map
     real = {name: getattr(os, name) for name in ("replace", "rename", "mkdir", "fsync")}
     numbers = {}  # of files that fsync may be told of
 
     def our_open(path, mode="r", buffering=-1, encoding=None, errors=None, newline=None, **more):
         writes = set(mode) & set("wax+")
+        if not writes:
+            disk.touch("read", path)
         if not writes or disk.target(path) is None:
             return real_open(path, mode, buffering, encoding, errors, newline, **more)
         disk.touch("open", path)
@@ -96,12 +103,20 @@ def failing(disk):
     def our_os_open(path, flags, mode=0o777, **more):
         if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and not more:
             disk.touch("open", path)
+        elif not more and not flags & os.O_DIRECTORY:
+            disk.touch("read", path)
         return real_os_open(path, flags, mode, **more)
 
     def our_arrow(path, mode="r", *rest):
+        if "w" not in mode:
+            disk.touch("read", path)
         if "w" not in mode or disk.target(path) is None:
             return real_arrow(path, mode, *rest)
         return pa.PythonFile(our_open(os.fsdecode(path), "wb", 0), "w")
+
+    def our_map(path, *rest):
+        disk.touch("read", path)
+        return real_map(path, *rest)
 
     def on_two(name):
         def act(source, target, **more):
@@ -122,11 +137,11 @@ def failing(disk):
 
     ours = {"replace": on_two("replace"), "rename": on_two("rename"), "mkdir": our_mkdir, "fsync": our_fsync}
     try:
-        builtins.open, os.open, pa.OSFile = our_open, our_os_open, our_arrow
+        builtins.open, os.open, pa.OSFile, pa.memory_map = our_open, our_os_open, our_arrow, our_map
         for name, function in ours.items():
             setattr(os, name, function)
         yield disk
     finally:
-        builtins.open, os.open, pa.OSFile = real_open, real_os_open, real_arrow
+        builtins.open, os.open, pa.OSFile, pa.memory_map = real_open, real_os_open, real_arrow, real_map
         for name, function in real.items():
             setattr(os, name, function)

@@ -25,7 +25,7 @@ PYTHONS = ("Traceback", "Exception ignored", "KeyboardInterrupt", "Error:")
 START = (
     "import sys\nfrom luthier.cli.start import main\nsys.stderr.write('begun\\n')\nsys.stderr.flush()\nsys.exit(main())"
 )
-PATIENCE = 60.0
+PATIENCE = 600.0  # seconds until a command that does not end hangs, on a machine that does much else, too
 TUNE = "tune pool.arrow --method mert --restarts 4"
 LINES = (
     f"{TUNE} --cluster local:2 -o out/w.txt",
@@ -34,20 +34,20 @@ LINES = (
     "compare --pool pool.arrow --weights w.txt --weights v.txt --cluster local:2",
     "line pool.arrow --axis lm --plot out/l.png -o out/l.tsv",
     "surface pool.arrow --axis lm --axis length --png out/s.png -o out/s.arrow",
-    "minkowski pool.arrow --axis lm --axis length --limit 200 --plot out/m.png -o out/m.arrow",
+    "geometry cones pool.arrow --axis lm --axis length --limit 200 --plot out/m.png -o out/m.arrow",
     "certify pool.arrow --axis lm --axis length --whole --checkpoint out/kept -w out/w.txt",
-    "fan --example table1 -o out/f.pdf",
-    "feasible pool.arrow --select first --plot out/f.png",
+    "geometry fan --example table1 -o out/f.pdf",
+    "geometry feasible pool.arrow --select first --plot out/f.png",
     "oracle pool.arrow --metric bleu,ter",
     "rerank pool.arrow --weights w.txt -o out/o.txt",
-    "convert pool.arrow out/l.jsonl.gz",
-    "convert pool.arrow out/l.parquet",
-    "shard pool.arrow --shards 3 --metric bleu -o out/parts",
-    "stats pool.arrow --metric chrf,ter -o out/p.arrow",
+    "data convert pool.arrow out/l.jsonl.gz",
+    "mbr pool.arrow --utility chrf -o out/u.arrow",
+    "data shard pool.arrow --shards 3 --metric bleu -o out/parts",
+    "data stats pool.arrow --metric chrf,ter -o out/p.arrow",
     "report pool.arrow --weights w.txt -o out/r.html",
-    "generate out/g --sentences 20 --k 10",
-    "pair out/p --train 50 --tune 5 --heldout 5 --test 5",
-    "align pair/train.source.txt pair/train.refs.0.txt --train out/m -o out/l.gz",
+    "synthetic lists out/g --sentences 20 --k 10",
+    "synthetic pair out/p --train 50 --tune 5 --heldout 5 --test 5",
+    "engine align pair/train.source.txt pair/train.refs.0.txt --train out/m -o out/l.gz",
 )
 
 
@@ -89,7 +89,7 @@ def run(line: str, home: Path, after: float | None) -> tuple[int, str, float]:
 
 def _left(group: int) -> str:
     """Return a complaint about processes that a command left behind, after a moment in which they may end."""
-    for _ in range(50):
+    for _ in range(600):
         try:
             os.killpg(group, 0)
         except ProcessLookupError:
@@ -144,7 +144,7 @@ def main() -> int:
             whole = contents(home)
             for _ in range(number, options.moments, len(LINES)):
                 faults.append(fault(line, home, chance.uniform(0.0, took), whole))
-                print(faults[-1] or f"well: {line.split()[0]}", flush=True)  # noqa: T201
+                print(faults[-1] or f"well: {line}", flush=True)  # noqa: T201
     bad = sum(map(bool, faults))
     print(f"{len(faults)} moments, {bad} of them not well")  # noqa: T201
     return int(bad > 0)

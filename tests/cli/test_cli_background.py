@@ -25,7 +25,7 @@ def in_background(*words, **how):
 def test_tests_that_press_ctrl_c_pass_in_the_background():
     words = ["-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", IN_THIS_PROCESS, IN_A_CHILD]
     with in_background(*words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
-        said, _ = child.communicate(timeout=300)
+        said, _ = child.communicate(timeout=600)
     assert child.returncode == 0, said
     assert "2 passed" in said
 
@@ -39,6 +39,6 @@ def test_a_command_that_was_started_deaf_to_ctrl_c_stays_so(tmp_path):
         child.stdin.write(LIST * 5000)  # more than a pipe holds: when it is written, reading has begun
         child.stdin.flush()
         child.send_signal(signal.SIGINT)
-        _, err = child.communicate(timeout=60)
+        _, err = child.communicate(timeout=600)
     assert child.returncode == 0, err
     assert (tmp_path / "p.arrow").exists()

@@ -23,7 +23,7 @@ FULL = Path("/dev/full")
 def run(*arguments, before=(), **more):
     """Run the command line in a child process."""
     return subprocess.run(
-        [*before, *LUTHIER, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120, **more
+        [*before, *LUTHIER, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=600, **more
     )
 
 

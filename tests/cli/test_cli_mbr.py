@@ -1,6 +1,7 @@
 """`luthier mbr`: what it writes and prints, and its errors."""
 
 import json
+import shlex
 import sys
 
 import numpy as np
@@ -77,7 +78,7 @@ for line in sys.stdin:
 @pytest.mark.compiled
 def test_a_program_scores_pairs_and_its_answers_are_kept(run_cli, home):
     (home / "pairs.py").write_text(PAIRS)
-    command = ["mbr", "pool.arrow", "--score-with", f"jaccard={sys.executable} -S -E pairs.py"]
+    command = ["mbr", "pool.arrow", "--score-with", f"jaccard={shlex.quote(sys.executable)} -S -E pairs.py"]
     assert run_cli(*command, "-o", "more.arrow")[0] == 0
     column = luthier.open_pool("more.arrow").features.column("mbr_jaccard")
     np.testing.assert_allclose(column, [(1 + 0.5) / 3, (0.5 + 1) / 3, 1 / 3, 0.75, 0.75])

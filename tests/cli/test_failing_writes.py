@@ -1,4 +1,4 @@
-"""Every write of every command fails once: what is beside the answer costs a warning, the answer a sentence."""
+"""Every write and opening of every command fails once: what is beside the answer costs a warning, others a sentence."""
 
 from __future__ import annotations
 
@@ -152,6 +152,19 @@ JOBS = {
     "score-with": Job(
         "score-with length pool.arrow --name n --cache out/kept -o out/p.arrow", grows="out/kept", answer="out/p.arrow"
     ),
+    "add": Job("add pool.arrow s=scores.txt -o out/p.arrow", answer="out/p.arrow"),
+    "export": Job("export pool.arrow --for comet -o out/e"),
+    "mbr": Job("mbr pool.arrow --utility chrf -o out/p.arrow", answer="out/p.arrow"),
+    "mbr-select": Job("mbr pool.arrow --select chrf -o out/t.txt", answer="out/t.txt"),
+    "tradeoff": Job(
+        "tradeoff pool.arrow --metric bleu,chrf --axis lm --plot out/t.png -o out/t.tsv -w out/w.txt",
+        "out/t.png", "", "out/w.txt",
+    ),
+    "outputs": Job("synthetic outputs out/o.jsonl --inputs 3 --k 3", answer="out/o.jsonl"),
+    "evaluate": Job(
+        "engine evaluate model --source pair/tune.source.txt --refs pair/tune.refs.0.txt -o out/t.txt",
+        answer="out/t.txt",
+    ),
     "parameters": Job("data weights w3.txt out/w.txt --to nemo", answer="out/w.txt"),
     "score": Job("score refs.txt --refs refs.txt --per-sentence out/s.tsv"),
     "shard": Job("data shard pool.arrow --shards 2 --metric bleu -o out/parts", answer="out/parts/manifest.json"),
@@ -219,6 +232,7 @@ def inputs(tmp_path_factory):
         "rules.txt": RULES, "src": "das haus ist\n\nist\n", "one.src": "a b\n", "one.trg": "c d\n",
         "one.links": "0-0 1-1\n", "joshua.config": "lm = a\nlm 0.1\n", "choice.toml": CHOICE, "study.toml": STUDY,
         "train.toml": TRAINING, "w3.txt": "am 1\nlm 0.5\n",
+        "scores.txt": "".join(f"{i}.5\n" for i in range(lists.n_hypotheses)),
     }  # fmt: skip
     for name, text in texts.items():
         (home / name).write_text(text)
@@ -253,6 +267,7 @@ def prepared(inputs, run_cli, monkeypatch):
             "engine align pair/train.source.txt pair/train.refs.0.txt --method model1 --threads 1 -o links",
             "engine bins rules.txt --features p=2 -o bins.json",
             "engine bins planted.arrow --features P=2 -o planted.json",
+            "train train.toml --threads 1 -o model",
         ):
             code, _, said = run_cli(*line.split())
             assert code == 0, said
@@ -330,3 +345,33 @@ def test_every_write_may_fail(name, prepared, run_cli):
         assert disk.failed, f"{path} is never written"
         faults.append(judge(job, disk, outcome, whole))
     assert not [fault for fault in faults if fault]
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_every_file_that_is_read_may_be_unreadable(name, prepared, run_cli):
+    job = JOBS[name]
+    clean = FailingDisk(prepared, reads=True)
+    code, _, said = attempt(job, run_cli, clean)
+    assert code == 0, said
+    whole, faults = contents("out"), []
+    for path in dict.fromkeys(path for _, path in clean.log):
+        first = next(number for number, (_, own) in enumerate(clean.log) if own == path)
+        for disk in (FailingDisk(prepared, at=first, reads=True), FailingDisk(prepared, of=path, reads=True)):
+            outcome = attempt(job, run_cli, disk)
+            if disk.failed:
+                faults.append(judge_reading(job, disk, outcome, whole))
+    assert not [fault for fault in faults if fault]
+
+
+def judge_reading(job, disk, outcome, whole):
+    """Return what is wrong with a command that could not open a file; it may do without one that is not needed."""
+    code, _, said = outcome
+    name = disk.failed[1]
+    place = f"reading {name}: exit code {code}, said {said!r}"
+    found, grows = contents("out"), job.grows.split()
+    if any(path.endswith(".tmp") for path in found) or "Traceback" in said or code not in (0, 2):
+        return place
+    if code == 2:
+        return "" if name in said or Path(name).name in said else f"{place}; the file is not named"
+    other = [path for path in whole if path not in grows and found.get(path) != whole[path]]
+    return f"{place}; other answers: {other}" if other else ""

@@ -14,16 +14,15 @@ from interrupting import LINES, contents, fault, prepare, run
 pytestmark = [pytest.mark.slow, pytest.mark.compiled, pytest.mark.skipif(os.name != "posix", reason="no such signals")]
 CLUSTER, PLAIN, LINE = LINES[0], LINES[1], LINES[4]
 IMPORTS = """
-import signal, sys, threading, time
+import signal, sys, time
 from pathlib import Path
-Path("slow.py").write_text("import time, sys\\nsys.stderr.write('importing\\\\n')\\ntime.sleep(0.6)\\nwhole = True\\n")
+Path("slow.py").write_text("import signal\\nsignal.raise_signal(signal.SIGINT)\\nwhole = True\\n")
 sys.path.insert(0, ".")
 from luthier.cli.start import hear
 hear()
-threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
 try:
     import slow
-    time.sleep(5)
+    time.sleep(600)
 except KeyboardInterrupt:
     print("interrupted", "slow" in sys.modules and sys.modules["slow"].whole)
 """
@@ -38,7 +37,7 @@ thing = Thing()
 kept = weakref.ref(thing, callback)
 try:
     del thing
-    time.sleep(5)
+    time.sleep(600)
 except KeyboardInterrupt:
     print("interrupted")
 """
@@ -49,6 +48,13 @@ def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("interrupted")
     prepare(folder)
     return folder
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_every_command_that_is_interrupted_is_one(run_cli, line):
+    code, _, said = run_cli(*line.split(), "--no-such-option")
+    assert code == 2
+    assert "there is no option --no-such-option" in said
 
 
 @pytest.mark.parametrize("line", [CLUSTER, PLAIN, LINE], ids=["cluster", "tune", "picture"])

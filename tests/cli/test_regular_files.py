@@ -19,7 +19,7 @@ from luthier.synthetic.lists.planted import PlantedLists
 from luthier.synthetic.pair.pair import PairGenerator
 
 pytestmark = [pytest.mark.compiled, pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")]
-SECONDS = 60
+SECONDS = 600
 
 CHOICE = """
 tune = "planted.arrow"

@@ -118,10 +118,10 @@ def test_a_server_that_stalls_is_given_up(served, monkeypatch):
         if handler.command == "GET":
             handler.wfile.write(b"four")
             handler.wfile.flush()
-            released.wait(60)
+            released.wait(600)
 
     replies["/stalls"] = stall
-    monkeypatch.setattr(web, "STALL_SECONDS", 0.2)
+    monkeypatch.setattr(web, "STALL_SECONDS", 1.0)
     with pytest.raises(InputError, match="TimeoutError"):
         fetch(f"http://127.0.0.1:{port}/stalls")
     released.set()
@@ -143,7 +143,7 @@ def test_a_server_that_trickles_is_given_up(served, monkeypatch):
             pass
 
     replies["/trickles"] = trickle
-    monkeypatch.setattr(web, "STALL_SECONDS", 0.5)
+    monkeypatch.setattr(web, "STALL_SECONDS", 2.0)
     with pytest.raises(InputError, match=r"TimeoutError: \d+ bytes in \d+ s"):
         fetch(f"http://127.0.0.1:{port}/trickles")
 

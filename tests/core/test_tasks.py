@@ -43,9 +43,9 @@ def fail_at_three(_, unit):
 def sleep_a_while(stop, unit):
     """Wait until `stop` is set, or long."""
     if stop is not None:
-        stop.wait(30)
+        stop.wait()
     else:
-        time.sleep(30)
+        time.sleep(600)
     return unit
 
 
@@ -148,14 +148,12 @@ def test_ctrl_c_ends_the_job(engine, listening):
     shared = stop if isinstance(engine, Threads) else None
     timer = threading.Timer(1.0, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT))
     timer.start()
-    begin = time.monotonic()
     if listening or shared is not None:
         found = run_units(sleep_a_while, Shared(shared), {0: 0, 1: 1}, engine=engine, stop=stop)
         assert found == ({0: 0, 1: 1} if shared is not None else {})
     else:
         with pytest.raises(KeyboardInterrupt):
             run_units(sleep_a_while, Shared(shared), {0: 0, 1: 1}, engine=engine)
-    assert time.monotonic() - begin < 20
     assert not multiprocessing.active_children()
 
 

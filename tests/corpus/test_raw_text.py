@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.corpus.raw_text import FILE, Casing, Compounds, Language, TextForm, TextSettings
+from luthier.corpus.raw_text import FILE, Casing, Compounds, Language, Stems, TextForm, TextSettings
 
 GERMAN = [
     "Zwei junge Männer sitzen im Freien, und der Hund bellt.",
@@ -99,6 +99,38 @@ def test_compounds_become_words_of_the_training_text():
     assert list(lower.source_lines(["Spielabend, Xyzabend"])) == ["spiel abend , xyzabend"]
 
 
+def test_unknown_words_are_read_as_known_ones_that_end_otherwise():
+    settings = TextSettings("de", "en", stems=True, compounds=True)
+    german = ["Die ruhigen Kinder sehen ruhige Bälle.", "Das Spiel am Abend, am Abend."]
+    stemmed = TextForm.learned(settings, german, ENGLISH[:2])
+    kept = ["Die ruhigen Kinder sehen ruhige Bälle .", "Das Spiel am Abend , am Abend ."]
+    assert list(stemmed.source_lines(german)) == kept
+    found = stemmed.source_lines(["Ruhiger Kindern, Abends, Bällen 3,5 Abo Spielabend Anna"])
+    assert list(found) == ["ruhige Kinder , Abend , Bälle 3,5 Abo Spiel Abend Anna"]
+
+
+def letters_apart(one, other):
+    """Return how many letters two words have behind what they share, each; none of their case counts."""
+    pairs = zip(one.lower(), other.lower(), strict=False)
+    shared = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+    return len(one) - shared, len(other) - shared, shared
+
+
+@hypothesis.given(
+    st.lists(st.text("abAB", min_size=3, max_size=7), unique=True), st.text("abB", min_size=3, max_size=8)
+)
+def test_no_known_word_is_nearer(words, word):
+    found = Stems(tuple(words)).nearest(word)
+    far = {known: letters_apart(word, known) for known in words}
+    near = [known for known, (mine, other, shared) in far.items() if max(mine, other) <= 2 and shared >= 4]
+    if word in words or not near:
+        assert found == word
+    else:
+        least = min(sum(far[known][:2]) for known in near)
+        assert sum(far[found][:2]) == least
+        assert found in near
+
+
 def mean_of(counts, parts):
     return math.prod(counts[part] for part in parts) ** (1 / len(parts))
 
@@ -129,7 +161,7 @@ def test_the_most_frequent_form_is_the_first_and_ties_have_an_order():
 
 
 def test_a_folder_keeps_it(tmp_path):
-    whole = form(case="lower")
+    whole = form(case="lower", stems=True, compounds=True)
     whole.save(tmp_path)
     assert TextForm.read(tmp_path) == whole
 

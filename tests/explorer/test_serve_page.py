@@ -40,7 +40,7 @@ def page(monkeypatch):
     finally:
         driver.quit()
         service.stop()
-        thread.join(20)
+        thread.join(600)
 
 
 def test_the_page_translates_and_explains(page):

@@ -233,3 +233,18 @@ def test_rows_that_lead_nowhere_in_a_window_change_nothing(seed, monkeypatch):
 def test_most_rows_lead_nowhere():
     points = np.random.default_rng(0).normal(size=(2000, 3))
     assert len(Grid.lay(np.array([0, 2000]), points).leading_rows(np.array([0, 2000]), SQUARE)) < 300
+
+
+@pytest.mark.parametrize("window", [Window(-1.0, 2.0, 0.5, 3.0), Window()])
+def test_lists_of_one_row_have_the_window_as_their_face(window):
+    rng = np.random.default_rng(1)
+    points = rng.standard_normal((5, 3))
+    alone = Subdivisions.make(np.arange(6), points, window)
+    # beside a list of two rows, of which the kernel divides all
+    both = Subdivisions.make(np.array([0, 1, 2, 3, 4, 5, 7]), np.vstack([points, [[0, 0, 0], [9, 0, 0]]]), window)
+    assert alone.rows.tolist() == both.rows[:5].tolist() == list(range(5))
+    for name in ("ptr", "sides", "owner", "tied"):
+        found, wanted = getattr(alone.arrays, name), getattr(both.arrays, name)
+        assert found.dtype == wanted.dtype
+        assert np.array_equal(found, wanted[: len(found)])
+    assert Overlay(np.arange(6), points, window).count() == 1

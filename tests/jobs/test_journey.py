@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -47,7 +48,7 @@ def test_the_whole_way(tmp_path, monkeypatch, run_cli):
     monkeypatch.chdir(tmp_path)
     write_lists()
     (tmp_path / "overlap.py").write_text(SCORER)
-    scorer = f"{sys.executable} -S -E overlap.py"
+    scorer = f"{shlex.quote(sys.executable)} -S -E overlap.py"
     for words in (
         ["pool", "batch.jsonl", "--refs", "ref.txt", "--source", "src.txt", "--keyed", "-o", "pool.arrow"],
         ["score-with", scorer, "pool.arrow", "--name", "overlap", "-o", "one.arrow"],

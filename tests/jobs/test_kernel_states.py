@@ -1,13 +1,25 @@
 """Where every kernel is: packed, kept, or to be compiled, and why; kernels compiled ahead in a process of their own."""
 
+import ast
 import json
 import subprocess
+import sys
 
+import numba
 import pytest
 
 from luthier.core.start_up import as_command
+from luthier.core.tasks import find
 from luthier.jobs import warm
-from luthier.jobs.warm import compile_ahead, entry_kernels, kernel_modules, kernel_states
+from luthier.jobs.warm import (
+    SURFACE_OF_FEW,
+    TUNE_FEW,
+    WALK_PLANES,
+    compile_ahead,
+    entry_kernels,
+    kernel_modules,
+    kernel_states,
+)
 
 pytestmark = pytest.mark.compiled
 FILE = "luthier.core._hash_kernels"
@@ -34,6 +46,10 @@ def test_the_command_counts_them(run_cli):
     assert f"{len(found['kernels'])} kernels: " in run_cli("warm", "--status")[1]
 
 
+def compile_something():
+    numba.njit(lambda x: x + 1)(1)
+
+
 @pytest.mark.parametrize("inside", [False, True], ids=["host", "command"])
 def test_a_process_is_started_in_our_own_command_only_and_ends_with_the_block(monkeypatch, inside):
     started = []
@@ -51,12 +67,16 @@ def test_a_process_is_started_in_our_own_command_only_and_ends_with_the_block(mo
     monkeypatch.setattr(warm, "kernel_states", lambda only: ([lacking], only))
     monkeypatch.setattr(subprocess, "Popen", Child)
     if inside:
-        with as_command(), compile_ahead(kernel_modules, FILE, threads=2) as wait:
+        with as_command(), compile_ahead("somewhere:job", FILE, "chrf", threads=2) as wait:
+            assert started == []
+            compile_something()
+            compile_something()
             wait()
-        assert "luthier.jobs.warm:kernel_modules" in started[0]
+        assert "run_apart('somewhere:job', *('chrf',))" in started[0]
         assert started[1:] == ["waited"] * 3
     else:
-        with compile_ahead(kernel_modules, FILE, threads=2) as wait:
+        with compile_ahead("somewhere:job", FILE, threads=2) as wait:
+            compile_something()
             wait()
         assert started == []
 
@@ -66,8 +86,41 @@ def test_nothing_is_started_for_one_thread_or_where_all_kernels_are_there(monkey
     there = warm.KernelState("a", packed=True, kept=False, why="")
     monkeypatch.setattr(warm, "kernel_states", lambda only: ([there], only))
     for threads in (1, 2):
-        with as_command(), compile_ahead(kernel_modules, FILE, threads=threads) as wait:
+        with as_command(), compile_ahead("somewhere:job", FILE, threads=threads) as wait:
+            compile_something()
             wait()
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments"), [(SURFACE_OF_FEW, ["chrf"]), (TUNE_FEW, ["chrf", "3"]), (WALK_PLANES, [])]
+)
+def test_what_is_run_ahead_runs(path, arguments, recwarn):
+    find(path)(*arguments)
+
+
+def test_lists_of_one_row_compile_all_that_a_surface_needs_behind_its_faces():
+    code = """
+from luthier.jobs.warm import run_apart
+run_apart({path!r}, *{arguments!r})
+from luthier.geometry.plane import _arrangement_kernels, _face_kernels, _stream_kernels
+for kernel in (_stream_kernels.stream, _arrangement_kernels.measure, _face_kernels.subdivide):
+    print(sorted(map(str, kernel.signatures)))
+"""
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", code.format(path=path, arguments=arguments)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
+        for path, arguments in ((WALK_PLANES, ()), (SURFACE_OF_FEW, ("chrf",)))
+    ]
+    walked, wanted = ([set(ast.literal_eval(line)) for line in lines] for lines in found)
+    assert walked[2] == set()
+    assert wanted[2]
+    for own, every in zip(walked[:2], wanted[:2], strict=True):
+        assert own
+        assert own <= every
 
 
 def test_a_pack_needs_a_platform_that_has_one(run_cli, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,7 @@ def with_scorers(folder, scorers, **options):
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory):
     home = tmp_path_factory.mktemp("scored")
-    program = f"{sys.executable} -S -E knowing.py"
+    program = f"{shlex.quote(sys.executable)} -S -E knowing.py"
     path = with_scorers(home, f'knowing = {json.dumps(program)}\nlong = {{ with = "length", unit = "chars" }}')
     return home, loop(path)
 
@@ -113,7 +114,7 @@ def test_a_scorer_that_knows_more_is_heard(scored, tmp_path):
 
 
 def test_scorers_alone_that_move_do_not_make_a_decoder_deaf(tmp_path):
-    path = with_scorers(tmp_path, f'knowing = "{sys.executable} -S -E knowing.py"')
+    path = with_scorers(tmp_path, f'knowing = "{shlex.quote(sys.executable)} -S -E knowing.py"')
     limits = "[bounds]\n" + "".join(f'{n} = "{v}:{v}"\n' for n, v in (("plain", -1), ("short", 0.5), ("last", 0.1)))
     path.write_text(path.read_text() + limits)
     found = loop(path)
@@ -125,12 +126,27 @@ def test_scorers_alone_that_move_do_not_make_a_decoder_deaf(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="attempts are forks")
 def test_a_loop_with_scorers_that_is_killed_goes_on_to_the_same_bytes(tmp_path):
-    path, folder = with_scorers(tmp_path, f'knowing = "{sys.executable} -S -E knowing.py"'), tmp_path / "part"
+    path, folder = (
+        with_scorers(tmp_path, f'knowing = "{shlex.quote(sys.executable)} -S -E knowing.py"'),
+        tmp_path / "part",
+    )
     command = [sys.executable, str(TOY.with_name("killing.py")), str(path), str(folder), "8", "1"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert done.stdout.split()[2] == "0"
     assert without_attempts(folder) == files_of(tmp_path / "part.whole")
     assert "scores.knowing.jsonl" in files_of(folder)
+
+
+def test_recorded_lists_have_what_scorers_said(scored, tmp_path):
+    home, found = scored
+    text = (home / "loop.toml").read_text()
+    begin, end = text.index("command = "), text.index("[tuner]")
+    for name in ("source.txt", "refs.txt"):
+        (tmp_path / name).write_text((home / name).read_text())
+    (tmp_path / "loop.toml").write_text(f'{text[:begin]}recorded = "{home}/loop-loop"\n{text[end:]}')
+    again = loop(tmp_path / "loop.toml")
+    assert [turn.weights for turn in again.iterations] == [turn.weights for turn in found.iterations]
+    assert dict(again.weights) == dict(found.weights)
 
 
 def test_another_scorer_is_another_loop(tmp_path, run_cli):
@@ -175,7 +191,7 @@ def test_what_scorers_cannot_do_is_said(tmp_path, run_cli):
         path.write_text(f"{text[:begin]}{decoder}\n{text[end:]}")
         code, _, said = run_cli("loop", path, "-o", tmp_path / "other")
         assert (code, words in said) == (2, True), said
-    path = with_scorers(tmp_path, f'x = "{sys.executable} -c print(1/0)"', name="dies.toml")
+    path = with_scorers(tmp_path, f'x = "{shlex.quote(sys.executable)} -c print(1/0)"', name="dies.toml")
     code, _, said = run_cli("loop", path, "-o", tmp_path / "dies")
     assert code == 2
     assert "died 3 times (exit code 1) at sentence '0'" in said

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,7 +25,7 @@ from luthier.scorers._scorer import Item, Scorer
 pytestmark = pytest.mark.compiled
 START = "import json, os, sys\nlines = sys.stdin\n"
 GOOD = START + "for line in lines:\n    print(len(json.loads(line)['hyp']) / 2, flush=True)\n"
-PYTHON = f"{sys.executable} -S -E"
+PYTHON = f"{shlex.quote(sys.executable)} -S -E"
 
 
 @pytest.fixture
@@ -165,11 +167,12 @@ def test_ctrl_c_keeps_what_is_scored_and_the_run_goes_on(home):
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
         assert process.wait() == 130
-    assert "7 of 15 are scored and kept in out.arrow.scores" in said
+    (kept,) = re.findall(r"(\d+) of 15 are scored and kept in out\.arrow\.scores", said)
+    assert 0 < int(kept) <= 7  # as many as had been read
     assert not (home / "out.arrow").exists()
     Path("second").touch()
     found = score(scorer)
-    assert (found.scored, found.kept) == (8, 7)
+    assert (found.scored, found.kept) == (15 - int(kept), int(kept))
     assert luthier.open_pool("out.arrow").features.column("kiwi").tolist() == lengths()
 
 
@@ -181,20 +184,21 @@ def test_one_that_is_silent_too_long_is_ended_and_its_answers_kept(home, run_cli
     )
     scorer = command("stuck.py", text)
     call = ["score-with", scorer, "pool.arrow", "--name", "kiwi", "-o", "out.arrow", "--option", "seconds=0.5"]
-    code, _, said = run_cli(*call)
-    assert (code, (home / "out.arrow").exists()) == (2, False)
-    assert "was silent for 0.5 s at sentence 1" in said
-    assert "hypothesis 4 of 15" in said
+    said = ""
+    while "hypothesis 4 of 15" not in said:  # where much else is done, it may not come so far at once
+        code, _, said = run_cli(*call)
+        assert (code, (home / "out.arrow").exists()) == (2, False)
+        assert "was silent for 0.5 s at sentence 1" in said
     assert "loading" in said
     assert run_cli(*call[:-1], "seconds=never")[0] == 2
     Path("second").touch()
-    found = score(scorer, option={"seconds": 60.0})
+    found = score(scorer, option={"seconds": 600.0})
     assert (found.scored, found.kept) == (12, 3)  # the limit is no part of what the numbers depend on
 
 
 def test_one_that_answers_all_and_does_not_end_is_ended(home):
     text = START + "import time\nfor line in lines: print(1, flush=True)\nsys.stdin.close(); time.sleep(600)\n"
-    assert score(command("stays.py", text), option={"seconds": 0.5}).scored == 15
+    assert score(command("stays.py", text), option={"seconds": 3.0}).scored == 15
 
 
 def test_a_damaged_file_of_answers_is_refused(home):

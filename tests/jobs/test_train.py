@@ -6,6 +6,7 @@ import math
 import os
 import re
 import select
+import shlex
 import subprocess
 import sys
 
@@ -20,6 +21,7 @@ from luthier.jobs.train import train_system
 from luthier.jobs.train_config import read_train_config
 from luthier.jobs.trained_model import TranslationModel
 from luthier.jobs.translate import Wanted, answer, translate_lines
+from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.serving.translator import Translator
 from luthier.synthetic.pair.pair import PairGenerator
@@ -80,6 +82,21 @@ def test_nothing_is_done_twice_and_changes_reach_what_hangs_on_them(trained):
     assert steps_done(run_training(home)) == []
 
 
+def test_replicas_of_a_tuner_that_draws_nothing_start_elsewhere(trained):
+    home, alone = trained
+    (home / "replicas.toml").write_text(f"replicas = 3\n{SETTINGS}")
+    config = read_train_config(home / "replicas.toml", seed=1, threads=1)
+    found = train_system(config, str(home / "replicas"), threads=1)
+    starts = [dict(one.start) for one in found.loops]
+    assert starts[0] == dict(alone.loops[0].start)
+    assert found.loops[0].iterations == alone.loops[0].iterations
+    for other in starts[1:]:
+        moved = {name: other[name] / value for name, value in starts[0].items() if value}
+        assert len(set(moved.values())) == len(moved)
+        assert all(0.0 < share < 2.0 for share in moved.values())
+    assert starts[1] != starts[2]
+
+
 def test_threads_change_nothing(trained):
     home, _ = trained
     run_training(home, threads=2, name="other")
@@ -133,7 +150,7 @@ def test_translate_has_a_prompt_on_a_terminal(trained):
         os.write(parent, b"Zzyx\n")
         assert until_prompt(parent).endswith("\nZzyx\n> ")  # and the session goes on
         os.write(parent, b"\x04")
-        assert process.wait(120) == 0
+        assert process.wait(600) == 0
     finally:
         process.kill()
         process.wait()
@@ -292,7 +309,7 @@ method = "simplex"
 [loop]
 iterations = 1
 [scorers]
-spy = "{sys.executable} -S -E spy.py"
+spy = "{shlex.quote(sys.executable)} -S -E spy.py"
 '''
     )
     code, out, said = run_cli("loop", tmp_path / "loop.toml", "--json", "--seed", "1")
@@ -302,6 +319,14 @@ spy = "{sys.executable} -S -E spy.py"
     lines = list(read_lines(home / "corpus/tune.source.txt"))
     assert [row["src"] for row in seen] == [lines[int(row["id"])] for row in seen]
     assert all(row["hyp"][0].isupper() and " ." not in row["hyp"] for row in seen)
+    start = ("--weights", home / "model/start.json", "-k", "6", "--unique")
+    source, out = home / "corpus/tune.source.txt", tmp_path / "kbest.arrow"
+    code, _, said = run_cli("engine", "decode", source, "--model", home / "model", *start, "--ordinary", "-o", out)
+    assert code == 0, said
+    pool = open_pool(out)
+    assert list(dict.fromkeys(pool.texts)) == list(dict.fromkeys(row["hyp"] for row in seen))
+    assert list(pool.sources) == lines
+    assert run_cli("engine", "decode", source, "--model", home / "model", "--ordinary", "-o", out)[0] == 2
 
 
 def test_settings_of_text_are_checked(raw, run_cli, tmp_path):
@@ -408,11 +433,11 @@ def test_a_served_model_says_the_same(trained):
     lines = read_lines(home / "corpus" / "test.source.txt")
     translator = Translator(model, threads=2)
     found = [translator.ask(list(lines)[i : i + 2], Wanted()) for i in range(0, len(lines), 2)]
-    assert [one.text for job in found for one in job.result(60)] == list(model.translate(lines))
-    asked = translator.ask(["", lines[0], " "], Wanted(explain=True)).result(60)
+    assert [one.text for job in found for one in job.result(600)] == list(model.translate(lines))
+    asked = translator.ask(["", lines[0], " "], Wanted(explain=True)).result(600)
     assert [one.explanation is not None for one in asked] == [False, True, False]
     with pytest.raises(LuthierError, match="a lattice"):
-        translator.ask(["((('a', 1, 1),),)"], Wanted()).result(60)
+        translator.ask(["((('a', 1, 1),),)"], Wanted()).result(600)
 
 
 def test_a_lattice_is_no_word(trained, run_cli, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import re
+import shlex
 import sys
 import threading
 from pathlib import Path
@@ -70,7 +71,7 @@ def home(tmp_path, monkeypatch):
 def scores(name):
     frame = {"id": [0, 0, 1], "hyp": ["abc", "é", 'x "y"'], "lm": [0.0, 1, 2], "source": ["s", "s", "source"]}
     pool = luthier.pool_from_frame(frame)
-    command = f"{sys.executable} {name}"
+    command = f"{shlex.quote(sys.executable)} {name}"
     luthier.score_with(command, pool, name="new", output="out.arrow")
     return luthier.open_pool("out.arrow").features.column("new").tolist()
 

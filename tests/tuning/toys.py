@@ -1,6 +1,7 @@
 """Tuners for testing their runner: one that wanders, one whose wandering is cut off in several ways."""
 
 import dataclasses
+import os
 import signal
 import threading
 import time
@@ -41,8 +42,13 @@ class Fuse:
     def burn(self):
         with self.lock:
             self.left -= 1
-            if self.left:
-                return
+            left = self.left
+        if left < 0 and self.what == "signal":
+            time.sleep(0.5)  # so that it comes before the end
+        if left:
+            return
+        if self.what == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
         if self.what == "interrupt":
             raise KeyboardInterrupt
         if self.what == "signal":

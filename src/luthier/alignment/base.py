@@ -1,4 +1,4 @@
-"""What an aligner is: passes of expectation and maximisation over one direction of a parallel text.
+"""What an aligner is: steps that train on one direction of a parallel text, and its links.
 
 A file ``alignment/methods/<name>.py`` holds one aligner as a frozen dataclass `Method(Aligner)`; its
 docstring's first line is the help line, its fields, declared by `luthier.core.params.param`, are the options.
@@ -75,16 +75,14 @@ class Aligner(abc.ABC):
     """Base of all aligners; `draws` says whether links are drawn, so that they depend on the order of pairs."""
 
     draws: ClassVar[bool] = False
-    passes: int = param(5, low=1, high=1000, help="passes over the text; the last only aligns")
-    alpha: float = param(0.01, low=0.0, high=1000.0, help="Dirichlet prior of a translation; 0 is plain EM")
 
     def __post_init__(self) -> None:
         validate(self)
 
     @property
+    @abc.abstractmethod
     def training_passes(self) -> int:
-        """Number of passes that change the parameters."""
-        return self.passes - 1
+        """Number of steps that training has."""
 
     def start(self) -> Float64:
         """Return the method's own parameters at the start."""
@@ -95,25 +93,12 @@ class Aligner(abc.ABC):
         return len(self.start())
 
     @abc.abstractmethod
-    def expect(self, direction: Direction, parameters: Parameters, number: int) -> Expectation:
-        """Return what pass `number`, from 0, finds."""
-
-    def maximize(self, direction: Direction, parameters: Parameters, found: Expectation, number: int) -> Float64:  # noqa: ARG002
-        """Return the method's own parameters after a pass; the table is everybody's business."""
-        return parameters.own
+    def train(self, direction: Direction, threads: int = 1) -> Iterator[Step]:
+        """Yield the parameters after each step, the last being the answer, which no number of threads changes."""
 
     @abc.abstractmethod
     def link(self, direction: Direction, parameters: Parameters) -> OneWay:
         """Return the links of one direction."""
-
-    def train(self, direction: Direction) -> Iterator[Step]:
-        """Yield the parameters after each pass, the last being the answer."""
-        parameters = uniform(direction, self.start())
-        for number in range(self.training_passes):
-            found = self.expect(direction, parameters, number)
-            own = self.maximize(direction, parameters, found, number)
-            parameters = reestimate(direction, found.counts, found.null_counts, self.alpha, own)
-            yield Step(found, parameters)
 
     @property
     def name(self) -> str:
@@ -125,6 +110,36 @@ class Aligner(abc.ABC):
         """The aligner with all its parameters."""
         values = (f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self))
         return f"{self.name}({', '.join(values)})"
+
+
+@dataclasses.dataclass(frozen=True)
+class EmAligner(Aligner):
+    """Base of aligners that train by passes of expectation and maximisation."""
+
+    passes: int = param(5, low=1, high=1000, help="passes over the text; the last only aligns")
+    alpha: float = param(0.01, low=0.0, high=1000.0, help="Dirichlet prior of a translation; 0 is plain EM")
+
+    @property
+    def training_passes(self) -> int:
+        """Number of passes that change the parameters."""
+        return self.passes - 1
+
+    @abc.abstractmethod
+    def expect(self, direction: Direction, parameters: Parameters, number: int) -> Expectation:
+        """Return what pass `number`, from 0, finds."""
+
+    def maximize(self, direction: Direction, parameters: Parameters, found: Expectation, number: int) -> Float64:  # noqa: ARG002
+        """Return the method's own parameters after a pass; the table is everybody's business."""
+        return parameters.own
+
+    def train(self, direction: Direction, threads: int = 1) -> Iterator[Step]:  # noqa: ARG002 - a pass is one piece
+        """Yield the parameters after each pass, the last being the answer."""
+        parameters = uniform(direction, self.start())
+        for number in range(self.training_passes):
+            found = self.expect(direction, parameters, number)
+            own = self.maximize(direction, parameters, found, number)
+            parameters = reestimate(direction, found.counts, found.null_counts, self.alpha, own)
+            yield Step(found, parameters)
 
 
 def aligner(name: str = DEFAULT, **parameters: Any) -> Aligner:

@@ -39,6 +39,7 @@ __all__ = [
     "kernel",
     "lean_kernel",
     "low_zeros",
+    "when_compiling",
 ]
 
 FIRST_RUN = "compiling kernels, once: later runs find them ('luthier warm' compiles all) …"
@@ -60,12 +61,16 @@ class _Announcer(event.Listener):  # type: ignore[misc]
 
     def __init__(self) -> None:
         self._patience, self.clock = _Patience(), _CompilerClock()
+        self.first: Callable[[], None] | None = None
         self._shown = contextlib.ExitStack()
 
     def on_start(self, event: event.Event) -> None:
         if not self.said:
             notice(self.trouble or FIRST_RUN)
         self.said = True
+        first, self.first = self.first, None
+        if first is not None:
+            first()
         if not self.clock.is_running:
             name = event.data["dispatcher"].py_func.__module__.removeprefix("luthier.").replace("._", " ")
             self._shown.enter_context(progress(f"compiling {name}, {self.count} done"))
@@ -185,6 +190,11 @@ def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         return compiled
 
     return decorate
+
+
+def when_compiling(call: Callable[[], None] | None) -> None:
+    """Have something done when the next kernel is really being compiled; None to forget it."""
+    _announcer.first = call
 
 
 def compiler_seconds() -> tuple[float, float]:

@@ -44,6 +44,7 @@ class TextSettings:
     target: str = param("", help="language of the target side, such as en")
     case: str = param("true", choices=CASES, help="capitals: true (none where only a sentence begins), lower, as-is")
     compounds: bool = param(False, help="split compounds of the source side into words of the training text")
+    stems: bool = param(False, help="read unknown words of the source side as known ones that only end otherwise")
     normalize: str = param("NFC", choices=FORMS, help="Unicode's form: NFC or NFKC")
 
     def __post_init__(self) -> None:
@@ -180,6 +181,46 @@ class Compounds:
                     yield from ((known, *others) for others in self._splits(rest, most - 1))
 
 
+SHORTEST_STEM, LONGEST_ENDING = 4, 2  # letters
+
+
+@dataclasses.dataclass(frozen=True)
+class Stems:
+    """The words of a text, the most frequent first, by what they are without their last letters."""
+
+    words: tuple[str, ...]
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.words)
+
+    @cached_property
+    def _by_stem(self) -> dict[tuple[str, int], str]:
+        """The most frequent word of each stem and number of letters behind it."""
+        found: dict[tuple[str, int], str] = {}
+        for word in filter(str.isalpha, self.words):
+            for ending in range(min(LONGEST_ENDING, len(word) - SHORTEST_STEM) + 1):
+                found.setdefault((word.lower()[: len(word) - ending], ending), word)
+        return found
+
+    def nearest(self, word: str) -> str:
+        """Return a word, or, if the text does not have it, the one of the same stem with the fewest other letters.
+
+        >>> Stems(("Ball", "ruhige", "ruhigen")).nearest("Balls"), Stems(("ruhige", "ruhigen")).nearest("ruhiges")
+        ('Ball', 'ruhige')
+        >>> Stems(("Ball", "Balkon")).nearest("Balsam")
+        'Balsam'
+        """
+        if word in self._known or not word.isalpha():
+            return word
+        lower, most = word.lower(), min(LONGEST_ENDING, len(word) - SHORTEST_STEM)
+        endings = ((mine, other) for mine in range(most + 1) for other in range(LONGEST_ENDING + 1))
+        for mine, other in sorted(endings, key=sum):
+            if found := self._by_stem.get((lower[: len(lower) - mine], other)):
+                return found
+        return word
+
+
 @dataclasses.dataclass(frozen=True)
 class TextForm:
     """Ordinary text as a model sees it, and back: what was set, and what was learned from its training text."""
@@ -188,19 +229,26 @@ class TextForm:
     source: Casing
     target: Casing
     compounds: Compounds | None = None
+    stems: Stems | None = None
 
     @classmethod
     def learned(cls, settings: TextSettings, source: Iterable[str], target: Iterable[str]) -> TextForm:
         """Return the form that settings and a parallel text lead to."""
         sides, counts = [], Counter[str]()
+        first: list[list[str]] = []
         for code, lines in ((settings.source, source), (settings.target, target)):
             language = Language(code)
             words = [language.words(_normal(line, settings)) for line in lines]
             sides.append(Casing.learned(words))
-            if settings.compounds and not counts:
-                counts.update(word.lower() for line in words for word in line if word.isalpha())
+            first = first or words
+        counts.update(word.lower() for line in first for word in line if word.isalpha())
         compounds = Compounds(dict(sorted(counts.items()))) if settings.compounds else None
-        return cls(settings, sides[0], sides[1], compounds)
+        form = cls(settings, sides[0], sides[1], compounds)
+        if not settings.stems:
+            return form
+        seen = Counter(word for line in first for word in form._split(form._cased(line, form.source)))
+        ordered = sorted(seen, key=lambda word: (-seen[word], word))
+        return dataclasses.replace(form, stems=Stems(tuple(ordered)))
 
     @cached_property
     def _languages(self) -> tuple[Language, Language]:
@@ -209,7 +257,7 @@ class TextForm:
     def source_lines(self, lines: Iterable[str]) -> Texts:
         """Return lines of the source language as the model sees them."""
         cased = (self._cased(words, self.source) for words in self._words(lines, 0))
-        return Texts.from_strings(" ".join(self._split(words)) for words in cased)
+        return Texts.from_strings(" ".join(self._stemmed(self._split(words))) for words in cased)
 
     def target_lines(self, lines: Iterable[str]) -> Texts:
         """Return lines of the target language as the model sees them."""
@@ -252,11 +300,15 @@ class TextForm:
             found += [word] if len(parts) == 1 else usual
         return found
 
+    def _stemmed(self, words: list[str]) -> list[str]:
+        return words if self.stems is None else [self.stems.nearest(word) for word in words]
+
     def save(self, folder: Path) -> None:
         """Write it into a model's folder."""
         about: dict[str, Any] = {"kind": KIND, "settings": dataclasses.asdict(self.settings)}
         about |= {side: dataclasses.asdict(getattr(self, side)) for side in ("source", "target")}
         about["counts"] = None if self.compounds is None else dict(self.compounds.counts)
+        about["words"] = None if self.stems is None else self.stems.words
         with open_output(folder / FILE) as file:
             file.write((json.dumps(about, ensure_ascii=False, indent=0) + "\n").encode("utf-8"))
 
@@ -271,7 +323,8 @@ class TextForm:
             settings = TextSettings(**about["settings"])
             counts = {str(word): int(n) for word, n in about["counts"].items()} if settings.compounds else {}
             compounds = Compounds(counts) if settings.compounds else None
-            return cls(settings, _casing(about["source"]), _casing(about["target"]), compounds)
+            stems = Stems(tuple(map(str, about["words"]))) if settings.stems else None
+            return cls(settings, _casing(about["source"]), _casing(about["target"]), compounds, stems)
         except OSError as error:
             found = (error.strerror or str(error)).lower()
         except (ValueError, KeyError, TypeError, AttributeError, LuthierError) as error:

@@ -10,7 +10,7 @@ import luthier
 from luthier.core.arrays import Float64
 from luthier.core.files.io import make_folder
 from luthier.core.progress import notice, without_notices
-from luthier.jobs.warm import compile_ahead
+from luthier.jobs.warm import SURFACE_OF_FEW, compile_ahead
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import write_weights
 from luthier.landscape.planes.view import surface_scenes
@@ -33,7 +33,7 @@ LISTS, WEIGHTS, PICTURE = "outputs.jsonl", "tuned.txt", "surface.png"
 def run_outputs_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> OutputsDemo:
     """Write outputs of a language model, find the weights of their scorers, and say what they are worth."""
     home = make_folder(folder)
-    with compile_ahead(compile_surface, "luthier.geometry.plane._face_kernels", threads=threads) as wait:
+    with compile_ahead(SURFACE_OF_FEW, "luthier.geometry.plane._face_kernels", METRIC, threads=threads) as wait:
         SyntheticOutputs().write(home / LISTS, seed)
         pool = with_statistics(luthier.read_pool(home / LISTS), load_metric(METRIC))
         notice(f"tuning five weights, and again for each of {FOLDS} folds")
@@ -64,15 +64,6 @@ def run_outputs_demo(folder: str | os.PathLike[str], *, seed: int, threads: int)
         axes=tuple(axes), score=proof.start_score, certificate=proof.certificate,
         files=[str(home / name) for name in (LISTS, WEIGHTS, PICTURE)],
     )  # fmt: skip
-
-
-def compile_surface() -> None:
-    """Find the surface of a few outputs, with its stability and its scenes, for the sake of its kernels."""
-    records = SyntheticOutputs(inputs=12, k=4).generate(0)
-    frame = {name: [record[name] for record in records] for name in records[0]}
-    pool = luthier.pool_from_frame(frame, references="ref")
-    found = luthier.surface(pool, METRIC, axis=["qe", "words"], resamples=2).report
-    surface_scenes(found)
 
 
 def _single(tuned: TuningReport) -> tuple[str, Float64]:

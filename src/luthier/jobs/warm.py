@@ -19,7 +19,7 @@ from typing import Any
 
 import luthier
 from luthier.core.errors import LuthierError, LuthierWarning
-from luthier.core.jit import compiler_seconds
+from luthier.core.jit import compiler_seconds, when_compiling
 from luthier.core.progress import progress
 from luthier.core.start_up import is_command, take_process
 from luthier.core.tasks import Processes, Shared, find, path_of, run_units
@@ -135,35 +135,46 @@ def entry_kernels(modules: list[ModuleType]) -> dict[str, Any]:
 
 # Kernels while something else is done: a process of its own compiles what is needed last.
 
+AHEAD = "luthier.jobs.warmup.ahead"
+SURFACE_OF_FEW, TUNE_FEW, WALK_PLANES = f"{AHEAD}:surface_of_few", f"{AHEAD}:tune_few", f"{AHEAD}:walk_planes"
+
 
 @contextlib.contextmanager
-def compile_ahead(job: Callable[[], object], module: str, *, threads: int) -> Iterator[Callable[[], None]]:
-    """Run a job in a process of its own for the sake of its kernels, if those of `module` are not there.
+def compile_ahead(job: str, module: str, *arguments: str, threads: int) -> Iterator[Callable[[], None]]:
+    """Run a job, ``module:name``, in a process of its own for the sake of its kernels, if `module` has none ready.
 
-    The block gets a function that waits for it. Nothing is started in a host's process, or for one thread.
+    It is started when this process compiles its first kernel, and ends with the block, which gets a function that waits
+    for it. Nothing is started in a host's process, or for one thread.
     """
-    helper = None
-    if threads > 1 and is_command() and any(not (s.packed or s.kept) for s in kernel_states(module)[0]):
-        code = f"from luthier.jobs.warm import run_apart; run_apart({path_of(job)!r})"
-        helper = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    helpers: list[subprocess.Popen[bytes]] = []
+
+    def start() -> None:
+        if any(not (state.packed or state.kept) for state in kernel_states(module)[0]):
+            code = f"from luthier.jobs.warm import run_apart; run_apart({job!r}, *{arguments!r})"
+            quiet = subprocess.DEVNULL
+            helpers.append(subprocess.Popen([sys.executable, "-c", code], stdin=quiet, stdout=quiet, stderr=quiet))
 
     def wait() -> None:
-        if helper is not None:
+        for helper in helpers:
             with progress("waiting for kernels that another process compiles"):
                 helper.wait()
 
+    when_compiling(start if threads > 1 and is_command() else None)
     try:
         yield wait
     finally:
-        if helper is not None:
+        when_compiling(None)
+        for helper in helpers:
             helper.kill()
             helper.wait()
 
 
-def run_apart(path: str) -> None:
+def run_apart(path: str, *arguments: str) -> None:
     """Run one job in a process that was started for it."""
     take_process()
-    run_job(None, path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LuthierWarning)
+        find(path)(*arguments)
 
 
 # Kernels for others: compiled for every processor of a kind, in a process of its own, and put into one file.

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from luthier.alignment import positions
-from luthier.alignment.base import Aligner, Expectation, OneWay
+from luthier.alignment.base import EmAligner, Expectation, OneWay
 from luthier.alignment.cells import Direction
 from luthier.alignment.table import Parameters
 from luthier.core.arrays import Float64
@@ -15,7 +15,7 @@ from luthier.core.params import param
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Aligner):
+class Method(EmAligner):
     """p(a_j = i) = (1 − p0)·exp(−λ·|i/n − j/m|)/Z_j, and p0 for no partner [dyer2013].
 
     The method's own parameter is the tension λ, (1,).

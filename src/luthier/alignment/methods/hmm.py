@@ -8,7 +8,7 @@ import numpy as np
 
 from luthier.alignment import _hmm_kernels as kernels
 from luthier.alignment import positions
-from luthier.alignment.base import Aligner, Expectation, OneWay
+from luthier.alignment.base import EmAligner, Expectation, OneWay
 from luthier.alignment.cells import Direction
 from luthier.alignment.table import Parameters
 from luthier.core.arrays import Float64, Int64
@@ -82,7 +82,7 @@ def fit_jumps(jumps: Float64, counts: Float64, choices: Float64) -> Float64:
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Aligner):
+class Method(EmAligner):
     """p(a_j = i | a_{j−1} = i') ∝ jump(i − i') [vogel1996]; a word without partner keeps the place [och2003a].
 
     Passes of Model 1 come first. The method's own parameters are the jumps from −20 to 20, (41,).

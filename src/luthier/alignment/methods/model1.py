@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 
 from luthier.alignment import positions
-from luthier.alignment.base import Aligner, Expectation, OneWay
+from luthier.alignment.base import EmAligner, Expectation, OneWay
 from luthier.alignment.cells import Direction
 from luthier.alignment.table import Parameters
 from luthier.core.params import param
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Aligner):
+class Method(EmAligner):
     """p(a_j = i) = (1 − p0)/n, and p0 for no partner [brown1993]."""
 
     null: float = param(0.08, low=0.0, high=0.999, help="probability that a word has no partner, p0")

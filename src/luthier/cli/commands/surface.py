@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from luthier.metrics.base import Metric
 
 DISAGREED, STOPPED = 1, 130
+WALK_KERNELS = "luthier.geometry.plane._stream_kernels"
 BEST_GAP = 0.001  # of the score, for --best-only
 WITHOUT_CELLS = (
     "whole",
@@ -97,6 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> int:
     """Find all cells, the best score with a proof, or a raster; print what there is, write what was asked for."""
     from luthier.jobs.surface import check_at_least
+    from luthier.jobs.warm import WALK_PLANES, compile_ahead
 
     metric = metric_from(options)
     check_at_least(keep=options.keep, check=options.check, most=options.most, certify=options.certify)
@@ -104,8 +106,10 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.raster is not None:
         return _raster(options, metric, output)
     output.note(f"seed {options.seed}")
-    pool = pool_from(options, options.pool)
-    return _best_only(pool, metric, options, output) if options.best_only else _cells(pool, metric, options, output)
+    if options.best_only:
+        return _best_only(pool_from(options, options.pool), metric, options, output)
+    with compile_ahead(WALK_PLANES, WALK_KERNELS, threads=options.threads):
+        return _cells(pool_from(options, options.pool), metric, options, output)
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 
 EXIT_INTERRUPTED = 130
+ENVELOPES = "luthier.geometry.lines._envelope_kernels"
 FIRST_OPTIONS = (
     "pool", "--metric", "--method", "-o", "--refs", "--column", "--folds", "--heldout", "--start", "--restarts",
 )  # fmt: skip
@@ -184,6 +185,7 @@ def _tune(options: argparse.Namespace, record: RunFile) -> TuningReport:
     from luthier.core.errors import LuthierError
     from luthier.jobs.run_file import about_lists, about_metric
     from luthier.jobs.tune import feature_names, tune
+    from luthier.jobs.warm import TUNE_FEW, compile_ahead
     from luthier.kbest.weights import read_weights
 
     if bool(options.pool) == bool(options.forests):
@@ -192,7 +194,9 @@ def _tune(options: argparse.Namespace, record: RunFile) -> TuningReport:
     formulas = [] if options.search is None else list(options.add)
     if formulas:
         options.add = []
-    with cluster_from(options) as engine:
+    few = settings["metric"].label, str(options.folds)
+    threads = options.threads if options.folds else 1  # without folds there is too little to share
+    with cluster_from(options) as engine, compile_ahead(TUNE_FEW, ENVELOPES, *few, threads=threads):
         source = _source(options)
         unseen = argparse.Namespace(**{**vars(options), "join": options.heldout_join})
         heldout = pool_from(unseen, options.heldout, options.heldout_refs) if options.heldout else None

@@ -218,7 +218,7 @@ def read_column(path: str | os.PathLike[str], name: str, kind: str = "") -> Iter
     with pa.OSFile(os.fsencode(path), "rb") as source:
         reader = pa.ipc.open_file(source)
         found = [str(field.type) for field in reader.schema if field.name == name]
-        if found != [kind or (found or [None])[0]]:
+        if len(found) != 1 or (kind and found[0] != kind):
             raise _damaged(path, f"{' and '.join(found) or 'nothing'} for {name!r}")
         for i in range(reader.num_record_batches):
             cells = reader.get_batch(i).column(name)

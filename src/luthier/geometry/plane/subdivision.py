@@ -99,7 +99,7 @@ class Grid:
 
     def leading_rows(self, offsets: Int64, window: Window) -> Int64:
         """Return rows, ascending, among which are all that are the highest of their list somewhere in a window."""
-        if not window.bounded:
+        if not window.bounded or len(self.heights) == len(offsets) - 1:
             return np.arange(len(self.heights))
         x_low, x_high, y_low, y_high = np.array(window.limits) / np.repeat(self.units, 2)
         share = np.linspace(0.0, 1.0, BOXES + 1)
@@ -120,6 +120,14 @@ class Grid:
 def _exponents(values: Float64) -> Int64:
     """Return e with |value| ≤ 2^e; 0 for 0."""
     return np.frexp(values)[1].astype(np.int64)
+
+
+def _take_windows(found: kernels.Found, first: int) -> int:
+    """Write the faces of lists of one row, from row `first` on, as `subdivide` would; return how many there are."""
+    n = len(found.rows)
+    found.rows[:], found.ptr[:], found.counts[:], found.tied[:] = first + np.arange(n), 4 * np.arange(n + 1), 1, False
+    found.sides[: 4 * n] = np.tile([-1, -2, -3, -4], n)
+    return n
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -173,7 +181,10 @@ class Subdivisions:
                 np.empty(high - low, np.int64),
                 np.empty(high - low, np.bool_),
             )
-            n = without_fault(kernels.subdivide(heights, offsets, low, high, border, units, owner, found))
+            if size == high - low:  # lists of one row: the face of each is the window
+                n = _take_windows(found, int(offsets[low]))
+            else:
+                n = without_fault(kernels.subdivide(heights, offsets, low, high, border, units, owner, found))
             rows.append(found.rows[:n].copy())
             ptrs.append(found.ptr[1 : n + 1] + ptrs[-1][-1])
             sides.append(found.sides[: found.ptr[n]].copy())

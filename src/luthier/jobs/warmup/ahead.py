@@ -1,0 +1,54 @@
+"""What a command has another process do for the sake of its kernels, while it compiles others: `compile_ahead`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from luthier.kbest.pool import Pool
+
+
+def _few() -> Pool:
+    import luthier
+    from luthier.synthetic.english.outputs import SyntheticOutputs
+
+    records = SyntheticOutputs(inputs=12, k=4).generate(0)
+    return luthier.pool_from_frame(
+        {name: [record[name] for record in records] for name in records[0]}, references="ref"
+    )
+
+
+def surface_of_few(metric: str) -> None:
+    """Find the surface of a few outputs, with its stability and its scenes."""
+    import luthier
+    from luthier.landscape.planes.view import surface_scenes
+
+    surface_scenes(luthier.surface(_few(), metric, axis=["qe", "words"], resamples=2).report)
+
+
+def tune_few(metric: str, folds: str) -> None:
+    """Tune the weights of a few outputs by so many folds."""
+    import luthier
+
+    luthier.tune(_few(), metric, method="mert", folds=int(folds))
+
+
+def walk_planes() -> None:
+    """Lay out the cells of lists of one row: all kernels of a surface but those that divide a plane by a list."""
+    import numpy as np
+
+    from luthier.core.rng import make_rng
+    from luthier.geometry.plane.arrangement import Arrangement
+    from luthier.geometry.plane.certainty import Certainty, Rounding
+    from luthier.geometry.plane.overlay import Overlay
+    from luthier.geometry.plane.raster import raster
+    from luthier.geometry.plane.subdivision import Window
+
+    offsets, points = np.arange(3), make_rng(0).standard_normal((2, 3))
+    overlay = Overlay(offsets, points, Window(-1.0, 1.0, -1.0, 1.0))
+    judge = Certainty(overlay, Rounding(1e-12, 0.0, 0.0), lambda a, b: a != b)
+    table = Arrangement.make(overlay, np.ones((2, 2), np.int64), judge=judge)
+    table.polygons(np.arange(1))
+    overlay.cell(table.keys[0])
+    overlay.cell_at(0.0, 0.0)
+    raster(offsets, points, np.ones((2, 2), np.int64), np.linspace(-1.0, 1.0, 3), np.zeros(1))
