@@ -179,8 +179,8 @@ def update_faces(values, busy, state, before, totals):
 
 
 @kernel
-def stream(faces, table, blur, values, constant, whole, start, stop, scratch, room, rows):
-    """Write the cells that edges start … own, until room runs short; return the next edge and how many cells.
+def stream(faces, table, blur, values, constant, whole, edges, scratch, room, rows):
+    """Write the cells that edges, first … last − 1, own, until room runs short; return the next and how many cells.
 
     ``constant`` is the sum of values over the lists that have one face only. `whole` ones are summed over the faces at
     the lower ends of edges by what changes from one to the next. Less than 0 cells are a fault.
@@ -189,7 +189,7 @@ def stream(faces, table, blur, values, constant, whole, start, stop, scratch, ro
     busy, state, before = faces.busy, scratch.state, scratch.state.copy()
     sum_faces(values, constant, busy, before, -1, below)
     count = 0
-    e = start
+    e, stop = edges
     while e < stop:
         here = list_of_edge(faces, table, e)
         n = walk_in_order(faces, table, e, here, blur, scratch)
