@@ -74,7 +74,7 @@ test-newest: $(VENV)/bin/python
 	set -- $$(sh .ci/pythons | tail -n 1) && { test -z "$$1" || $(BIN)/python -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$1')" \
 		|| $(MAKE) test-jit PYTHON=$$2 ORDER="-p randomly --randomly-seed=$(SEED)"; }
 
-# Damaged files of every kind, and mutated requests to the explorer (docs/security.md): `make fuzz N=100000 SEED=7`.
+# Damaged files of every kind, and mutated requests to explorers and a served model (docs/security.md): `make fuzz N=100000 SEED=7`.
 fuzz: $(VENV)/.test
 	$(BIN)/python tests/fuzz/fuzz.py $(N) --seed $(SEED) --geometry 2000
 	$(BIN)/python tests/explorer/attack.py $(N)
@@ -88,8 +88,10 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check src tests benchmarks studies
 	$(BIN)/mypy
 
-# `make bench DATA=folder` measures on real lists too (docs/performance.md says what the folder holds).
+# Every benchmark; the table of docs/performance.md is made anew. `make bench DATA=folder` measures on real lists too (the
+# page says what the folder holds).
 bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/overview.py --write docs/performance.md
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script $(if $(DATA),--data $(DATA)) || exit 1; done
 
 # The site, in build/site: guides, the API of every public name, the notebooks run anew. A link that leads nowhere fails.

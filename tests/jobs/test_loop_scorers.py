@@ -137,6 +137,18 @@ def test_a_loop_with_scorers_that_is_killed_goes_on_to_the_same_bytes(tmp_path):
     assert "scores.knowing.jsonl" in files_of(folder)
 
 
+def test_recorded_lists_have_what_scorers_said(scored, tmp_path):
+    home, found = scored
+    text = (home / "loop.toml").read_text()
+    begin, end = text.index("command = "), text.index("[tuner]")
+    for name in ("source.txt", "refs.txt"):
+        (tmp_path / name).write_text((home / name).read_text())
+    (tmp_path / "loop.toml").write_text(f'{text[:begin]}recorded = "{home}/loop-loop"\n{text[end:]}')
+    again = loop(tmp_path / "loop.toml")
+    assert [turn.weights for turn in again.iterations] == [turn.weights for turn in found.iterations]
+    assert dict(again.weights) == dict(found.weights)
+
+
 def test_another_scorer_is_another_loop(tmp_path, run_cli):
     path = with_scorers(tmp_path, 'long = "length"')
     path.write_text(path.read_text().replace("iterations = 4", "iterations = 1"))

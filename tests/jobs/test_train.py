@@ -21,6 +21,7 @@ from luthier.jobs.train import train_system
 from luthier.jobs.train_config import read_train_config
 from luthier.jobs.trained_model import TranslationModel
 from luthier.jobs.translate import Wanted, answer, translate_lines
+from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.serving.translator import Translator
 from luthier.synthetic.pair.pair import PairGenerator
@@ -79,6 +80,21 @@ def test_nothing_is_done_twice_and_changes_reach_what_hangs_on_them(trained):
     refs = home / "corpus" / "test.refs.1.txt"
     refs.write_text(refs.read_text())  # the same bytes: nothing to do
     assert steps_done(run_training(home)) == []
+
+
+def test_replicas_of_a_tuner_that_draws_nothing_start_elsewhere(trained):
+    home, alone = trained
+    (home / "replicas.toml").write_text(f"replicas = 3\n{SETTINGS}")
+    config = read_train_config(home / "replicas.toml", seed=1, threads=1)
+    found = train_system(config, str(home / "replicas"), threads=1)
+    starts = [dict(one.start) for one in found.loops]
+    assert starts[0] == dict(alone.loops[0].start)
+    assert found.loops[0].iterations == alone.loops[0].iterations
+    for other in starts[1:]:
+        moved = {name: other[name] / value for name, value in starts[0].items() if value}
+        assert len(set(moved.values())) == len(moved)
+        assert all(0.0 < share < 2.0 for share in moved.values())
+    assert starts[1] != starts[2]
 
 
 def test_threads_change_nothing(trained):
@@ -303,6 +319,14 @@ spy = "{shlex.quote(sys.executable)} -S -E spy.py"
     lines = list(read_lines(home / "corpus/tune.source.txt"))
     assert [row["src"] for row in seen] == [lines[int(row["id"])] for row in seen]
     assert all(row["hyp"][0].isupper() and " ." not in row["hyp"] for row in seen)
+    start = ("--weights", home / "model/start.json", "-k", "6", "--unique")
+    source, out = home / "corpus/tune.source.txt", tmp_path / "kbest.arrow"
+    code, _, said = run_cli("engine", "decode", source, "--model", home / "model", *start, "--ordinary", "-o", out)
+    assert code == 0, said
+    pool = open_pool(out)
+    assert list(dict.fromkeys(pool.texts)) == list(dict.fromkeys(row["hyp"] for row in seen))
+    assert list(pool.sources) == lines
+    assert run_cli("engine", "decode", source, "--model", home / "model", "--ordinary", "-o", out)[0] == 2
 
 
 def test_settings_of_text_are_checked(raw, run_cli, tmp_path):

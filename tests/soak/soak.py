@@ -183,9 +183,11 @@ def kill_clients(soak, runs):
         process = soak.command(folder, "--cluster", "local:2")
         soak.wait_for_units(folder, process)
         if process.poll() is None:
-            client = psutil.Process(process.pid)
-            family = client.children(recursive=True)
-            listens = [c for c in client.net_connections("inet") if c.status == psutil.CONN_LISTEN]
+            family, listens = [], []
+            with contextlib.suppress(psutil.Error):  # it has just ended
+                client = psutil.Process(process.pid)
+                family = client.children(recursive=True)
+                listens = [c for c in client.net_connections("inet") if c.status == psutil.CONN_LISTEN]
             process.kill()
             began = time.monotonic()
             process.communicate()

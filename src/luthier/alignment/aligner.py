@@ -73,7 +73,7 @@ def align(
     max_words : int
         Pairs with more words on a side, or an empty side, are left out: they get no links.
     threads : int
-        With two, both directions are trained at once; the result is the same.
+        With two, both directions are trained at once, with more also chains of ``fertility``; the result is the same.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def align_bitext(bitext: Bitext, method: Aligner, *, threads: int = 2) -> Alignm
 
     def work(side: int, stop: threading.Event, advance: Advance) -> tuple[Parameters, list[float], OneWay]:
         parameters, likelihoods, links = uniform(ways[side], method.start()), [], None
-        for step in method.train(ways[side]):
+        for step in method.train(ways[side], max(1, threads // 2)):
             parameters, links = step.parameters, step.links
             likelihoods.append(step.expectation.log_likelihood)
             advance(1)

@@ -93,8 +93,8 @@ class Aligner(abc.ABC):
         return len(self.start())
 
     @abc.abstractmethod
-    def train(self, direction: Direction) -> Iterator[Step]:
-        """Yield the parameters after each step, the last being the answer."""
+    def train(self, direction: Direction, threads: int = 1) -> Iterator[Step]:
+        """Yield the parameters after each step, the last being the answer, which no number of threads changes."""
 
     @abc.abstractmethod
     def link(self, direction: Direction, parameters: Parameters) -> OneWay:
@@ -132,7 +132,7 @@ class EmAligner(Aligner):
         """Return the method's own parameters after a pass; the table is everybody's business."""
         return parameters.own
 
-    def train(self, direction: Direction) -> Iterator[Step]:
+    def train(self, direction: Direction, threads: int = 1) -> Iterator[Step]:  # noqa: ARG002 - a pass is one piece
         """Yield the parameters after each pass, the last being the answer."""
         parameters = uniform(direction, self.start())
         for number in range(self.training_passes):

@@ -50,6 +50,7 @@ class DecodeJob:
     list_format: str | None = None
     k: int | None = None
     unique: bool = False
+    ordinary: bool = False
     forests: str | None = None
     links: str | None = None
     trees: str | None = None
@@ -82,6 +83,7 @@ def decode(
     bins: AnyPath | None = None,
     k: int | None = None,
     unique: bool = False,
+    ordinary: bool = False,
     output: AnyPath | None = None,
     format: str | None = None,  # noqa: A002 - as on the command line
     text: AnyPath | None = None,
@@ -105,6 +107,8 @@ def decode(
         Files of weights by name (default: the model's, or stated ones), and of bins that features are cut into.
     k, unique
         How many hypotheses of each sentence, no two of them with the same words; `decoded.pool` has the lists.
+    ordinary
+        Write lists as people write, as scorers want them, where the model is one of ordinary text.
     output, format
         Where the lists go with `k`, else the best translations; and how lists are written.
     text, forests, links, trees, report
@@ -128,6 +132,7 @@ def decode(
         list_format=format,
         k=k,
         unique=unique,
+        ordinary=ordinary,
         trace=trace,
         threads=cores(threads),
         bins=_name(bins),
@@ -168,6 +173,8 @@ def _decode(job: DecodeJob) -> Decoding:
         if keep is not None:
             keep.finish()
     _say_limits(decoded, decoder.options)
+    if model is not None and job.ordinary:
+        decoded = dataclasses.replace(decoded, pool=model.ordinary(decoded.pool, lines))
     _write(job, decoder, decoded, written, decoded.texts if model is None else model.restored(decoded.texts, lines))
     return Decoding(decoded, _summary(job, decoded, None))
 
@@ -227,6 +234,8 @@ def _check(job: DecodeJob) -> None:
         raise LuthierError(f"expected a trained model or rules, found {found}. hint: give one of `model` and `grammar`")
     if job.model is not None and job.lms:
         raise LuthierError("expected a trained model alone, found language models too. hint: it has its own; drop `lm`")
+    if job.ordinary and (job.k is None or job.model is None):
+        raise LuthierError("lists as people write are those of a trained model. hint: give `model` and `k`")
     if job.trace is not None and job.trace < 0:
         raise LuthierError(f"expected a sentence from 0 on to trace, found {job.trace}")
     if job.k is not None and job.k < 1:

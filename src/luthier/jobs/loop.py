@@ -16,7 +16,6 @@ from luthier.core.files.io import make_folder, write_lines
 from luthier.core.files.written import secondary
 from luthier.core.params import DEFAULT_SEED, checked, path_of
 from luthier.core.progress import notice
-from luthier.core.segments import segment_of_rows
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder
@@ -36,7 +35,6 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights, write_weights
 from luthier.report.figures.tuning import draw_loop
 from luthier.report.tables.training import loop_markdown
-from luthier.scorers._scorer import Item
 from luthier.tuning.loops.folder import HELDOUT, LISTS, RecordedLists, recorded_decoder
 from luthier.tuning.loops.loop import Decode, LoopPlace, NumberedDecoder, PackedDecoder, tune_loop
 from luthier.tuning.loops.report import LoopResult
@@ -128,16 +126,8 @@ class ScoredDecoder(NumberedDecoder):
         twice = [name for name in self._scorers if name in pool.features.names]
         if twice:
             raise LuthierError(f"the decoder has a feature {twice[0]!r}. hint: another name for it in [scorers]")
-        items = self._items(pool)
+        items = items_of(pool if self._model is None else self._model.ordinary(pool, self._lines))
         return pool.with_features({name: one.of(items, remember=True) for name, one in self._scorers.items()})
-
-    def _items(self, pool: Pool) -> list[Item]:
-        items = items_of(pool)
-        if self._model is None or self._model.text is None:
-            return items
-        lines = self._lines.take(segment_of_rows(pool.offsets))
-        found = zip(items, self._model.restored(pool.texts, lines), lines, strict=True)
-        return [dataclasses.replace(item, src=line, hyp=text) for item, text, line in found]
 
 
 TABLE, PICTURE, FORESTS = "table.md", "loop.png", "forests"

@@ -17,6 +17,7 @@ from luthier.core.files.io import content_hash, make_folder, open_output, regula
 from luthier.core.files.written import secondary
 from luthier.core.params import DEFAULT_SEED, checked, path_of
 from luthier.core.progress import notice
+from luthier.core.rng import child_rng
 from luthier.core.settings import parse_json
 from luthier.core.tasks import Threads
 from luthier.corpus.lines import read_lines
@@ -114,6 +115,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 
 LINKS, START = "links.gz", "start.json"
 UNTUNED, TUNED = "untuned", "tuned"
+PERTURBATION = 0.2  # of each weight of a replica's start
 SAMPLES = 5
 
 
@@ -295,6 +297,14 @@ class Training:
         options = self.config.settings.options
         return dataclasses.replace(options, seed=options.seed + 1000 * replica)
 
+    def start_of(self, replica: int, start: Mapping[str, float]) -> dict[str, float]:
+        """Return where a replica's loop starts: each but the first elsewhere, where the tuner draws nothing."""
+        settings, options = self.config.settings, self.options_of(replica)
+        if not replica or settings.tuner.is_random or options.restarts:
+            return dict(start)
+        noise = PERTURBATION * child_rng(options.seed, 0).standard_normal(len(start))
+        return {name: value * (1.0 + z) for (name, value), z in zip(start.items(), noise.tolist(), strict=True)}
+
     def _loops(self, key: str) -> list[LoopResult]:
         c, settings = self.config, self.config.settings
         decode = self.decoder("tune", c.tune, c.k)
@@ -310,7 +320,7 @@ class Training:
             with loop_run(folder, "train", settings.metric, settings.tuner.spec, options.seed) as run:
                 result = tune_loop(
                     ForestDecoder(decode, folder) if c.forests else decode,
-                    start,
+                    self.start_of(replica, start),
                     settings.tuner,
                     settings.metric,
                     options,

@@ -12,10 +12,12 @@ from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import content_hash, open_output, regular
+from luthier.core.segments import segment_of_rows
 from luthier.core.settings import parse_json
 from luthier.corpus.raw_text import FILE as TEXT
 from luthier.corpus.raw_text import TextForm
 from luthier.corpus.texts import Texts
+from luthier.corpus.vocab import Interner, tokenize
 from luthier.decoding.chart.options import SearchOptions
 from luthier.decoding.decoder import Decoder
 from luthier.grammar.extraction.extract import extract
@@ -23,6 +25,7 @@ from luthier.grammar.extraction.options import Limits, feature_names
 from luthier.grammar.grammar import Grammar
 from luthier.grammar.model import FILE as RULES
 from luthier.grammar.model import Model, open_model
+from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights, read_weights
 from luthier.lm.model import LanguageModel
 from luthier.lm.storage import open_lm
@@ -102,6 +105,17 @@ class TranslationModel:
     def restored(self, translations: Texts, lines: Texts) -> Texts:
         """Return the model's translations of lines as people write."""
         return translations if self.text is None else self.text.restored(translations, lines)
+
+    def ordinary(self, pool: Pool, lines: Texts) -> Pool:
+        """Return lists of the model's translations of lines as people write, without references."""
+        if self.text is None:
+            return pool
+        texts = self.restored(pool.texts, lines.take(segment_of_rows(pool.offsets)))
+        vocab = Interner()
+        tokens = tokenize(texts, vocab)
+        return dataclasses.replace(
+            pool, texts=texts, tokens=tokens, vocab=vocab.texts(), sources=lines, references=None, stats={}
+        )
 
     def grammar(self, sentences: Texts, *, threads: int = 1) -> Grammar:
         """Return the rules for sentences as the model sees them."""

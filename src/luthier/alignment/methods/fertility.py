@@ -14,6 +14,7 @@ from luthier.alignment.table import LEAST, Parameters
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.core.segments import segment_blocks
+from luthier.core.threads import map_in_order
 
 REACH, MOST = 100, 7  # longest jumps, and most words of a place, that are told apart
 NULL_ALPHA, JUMP_ALPHA, FERTILITY_ALPHA = 0.001, 0.5, 0.5  # Dirichlet priors, as the paper has them
@@ -52,20 +53,24 @@ class Method(Aligner):
         """Return how many numbers the method's own parameters are."""
         return len(self.start()) + n_given * (MOST + 1)
 
-    def train(self, direction: Direction) -> Iterator[Step]:
+    def train(self, direction: Direction, threads: int = 1) -> Iterator[Step]:
         """Yield the parameters after each chain, averaged over those so far; the last has the links, too."""
         averages = _Averages(direction)
         states = []
-        for chain in range(self.chains):
-            state, likelihood = self._chain(direction, chain, averages)
+
+        def draw(chain: int) -> tuple[kernels.Links, float, _Averages]:
+            return self._chain(direction, chain, averages if threads == 1 else _Averages(direction))
+
+        for chain, (state, likelihood, own) in enumerate(map_in_order(draw, range(self.chains), threads)):
+            averages.join(own)
             states.append(state)
             parameters = averages.parameters(direction, self._priors(direction))
             found = Expectation(averages.types, averages.null, averages.jumps, likelihood)
             last = chain == self.chains - 1
             yield Step(found, parameters, self._link(direction, parameters, states) if last else None)
 
-    def _chain(self, direction: Direction, number: int, averages: _Averages) -> tuple[kernels.Links, float]:
-        """Return the links at the end of a chain, and the log-likelihood of its last sweep."""
+    def _chain(self, direction: Direction, number: int, averages: _Averages) -> tuple[kernels.Links, float, _Averages]:
+        """Return the links at the end of a chain, the log-likelihood of its last sweep, and averages with its own."""
         priors, likelihood = self._priors(direction), 0.0
         state, counts = _state(direction, self.seed, number), _counts(direction, priors.alpha)
         sweeps = WORD_SWEEPS + JUMP_SWEEPS + self.passes
@@ -76,7 +81,7 @@ class Method(Aligner):
                 likelihood = kernels.sweep(direction.text, state, counts, priors, stage)
                 if sweep >= sweeps - AVERAGED:
                     averages.add(counts)
-        return state, likelihood
+        return state, likelihood, averages
 
     def link(self, direction: Direction, parameters: Parameters) -> OneWay:
         """Return the partner of largest posterior probability of each word, by chains under the parameters."""
@@ -116,15 +121,22 @@ class _Averages:
         self.jumps, self.fertilities = np.zeros(2 * REACH + 1), np.zeros((direction.n_given, MOST + 1))
         self.sweeps = 0
 
+    @property
+    def _sums(self) -> tuple[Float64, ...]:
+        return self.types, self.null, self.jumps, self.fertilities
+
     def add(self, counts: kernels.Counts) -> None:
         """Take the counts of one more sweep."""
-        for sums, found in zip(
-            (self.types, self.null, self.jumps, self.fertilities),
-            (counts.types, counts.null, counts.jumps, counts.fertilities),
-            strict=True,
-        ):
+        for sums, found in zip(self._sums, (counts.types, counts.null, counts.jumps, counts.fertilities), strict=True):
             sums += found
         self.sweeps += 1
+
+    def join(self, other: _Averages) -> None:
+        """Take those of another chain; sums of whole numbers are the same in any order."""
+        if other is not self:
+            for sums, found in zip(self._sums, other._sums, strict=True):
+                sums += found
+            self.sweeps += other.sweeps
 
     def parameters(self, direction: Direction, priors: kernels.Priors) -> Parameters:
         """Return the parameters' means, given the counts."""

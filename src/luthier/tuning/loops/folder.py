@@ -126,7 +126,7 @@ class RecordedLists:
         if not found:
             raise LuthierError(f"{home}: expected the folder of a loop, found no weights in it")
         for path in found:
-            if dict(read_weights(regular(path))) == dict(weights):
+            if _counting(read_weights(regular(path))) == _counting(weights):
                 number = int(path.stem) if path.stem.isdigit() else -1
                 kept = _list_path(home, self.part, number)
                 if kept.exists():
@@ -135,6 +135,10 @@ class RecordedLists:
             f"{home}: no lists were recorded for these weights. hint: recorded lists serve the tuner, seed, start and "
             "metric of the loop that made them; anything else needs the decoder"
         )
+
+
+def _counting(weights: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in weights.items() if value}
 
 
 def read_result(folder: str | os.PathLike[str], tuner: str, metric: Metric, options: LoopOptions) -> LoopResult:

@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bins", metavar="B", help="cut features of rules into the bins of 'luthier engine bins'")
     parser.add_argument("-k", type=_positive, metavar="K", help="write lists of the K best of each sentence")
     parser.add_argument("--unique", action="store_true", help="no two of a list have the same words")
+    parser.add_argument("--ordinary", action="store_true", help="lists as people write, of a model with [text]")
     parser.add_argument("-o", "--output", metavar="OUT", help="lists with -k, else the best translations (default: -)")
     parser.add_argument("--format", metavar="F", help="arrow, jsonl, moses, parquet (default: by the ending of OUT)")
     parser.add_argument("--text", metavar="T", help="write the best translations here, beside the lists")
@@ -75,6 +76,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
         bins=options.bins,
         k=options.k,
         unique=options.unique,
+        ordinary=options.ordinary,
         output=place,
         format=options.format,
         text=options.text,
