@@ -116,6 +116,24 @@ class Cases(StateCases, ModelCases):
         path.write_bytes(damage_text(rng, scores) if rng.random() < 0.8 else scores)
         return self._list(rng, self.lists[name], "list.scored", "--join", path)
 
+    def case_speech(self, rng):
+        """Damage a file of a recogniser's folder, or take it away."""
+        files, name, options = samples.speech()[rng.integers(6)]
+        folder = self.folder / "speech"
+        shutil.rmtree(folder, ignore_errors=True)
+        for own, raw in files.items():
+            (folder / own).parent.mkdir(parents=True, exist_ok=True)
+            (folder / own).write_bytes(raw)
+        victim = folder / list(files)[rng.integers(len(files))]
+        if rng.random() < 0.1:
+            victim.unlink()
+        else:
+            victim.write_bytes(damage_text(rng, victim.read_bytes()))
+        made = self.folder / "made.arrow"
+        skip = ["--skip-bad"] if rng.random() < 0.5 else []
+        given = [option.format(folder=folder) for option in options]
+        return Run([["pool", folder / name, *given, *skip, "-o", made], ["inspect", made, "--verify"]])
+
     def case_table(self, rng):
         name = list(self.tables)[rng.integers(len(self.tables))]
         return self._list(rng, damage_bytes(rng, self.tables[name]), f"list.{name}")

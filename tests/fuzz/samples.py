@@ -193,6 +193,32 @@ def tools(rows, lists):
     }  # fmt: skip
 
 
+def speech():
+    """Return lists of speech recognisers, which are folders: (files, the one that is the list, options of `pool`)."""
+    keys, nth = [f"u{i}" for i in range(SENTENCES)], (1, 2)
+
+    def lines(line):
+        return "".join(line.format(key=key, k=k) for key in keys for k in nth).encode()
+
+    manifest = "".join(
+        json.dumps({"audio_filepath": f"{key}.wav", "text": "a b", "duration": 1.5}) + "\n" for key in keys
+    )
+    recognised = {
+        f"{k}best_recog/{name}": "".join(line.format(key=key) for key in keys).encode()
+        for k in nth for name, line in (("text", "{key} a b\n"), ("score", "{key} tensor(-12.5)\n"))
+    }  # fmt: skip
+    costs = {name: lines("{key}-{k} 1.25\n") for name in ("acwt", "lmwt.nolm", "lmwt.lmonly")}
+    beams = {"beams.tsv": lines("a {k}\t-1.5\n"), "manifest.json": manifest.encode()}
+    return [
+        (dict.fromkeys(keys, b"-1 -2.5 2 a b\n-2 -1.5 3 a c d\n"), "", []),
+        (dict.fromkeys(keys, b"NBestList1.0\n(-12.5) <s> a b </s>\n(-13) a c\n"), "", []),
+        (recognised, "", []),
+        ({"words_text": lines("{key}-{k} a {k}\n"), **costs}, "", ["--format", "kaldi-archives"]),
+        (beams, "beams.tsv", ["--format", "nemo", "--format-option", "beams=2"]),
+        (beams, "beams.tsv", ["--format", "nemo", "--format-option", "manifest={folder}/manifest.json"]),
+    ]
+
+
 def tables(rng, folder):
     """Write the lists that are binary; return their paths by format."""
     rows = list(_hypotheses(rng))
