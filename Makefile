@@ -88,8 +88,10 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check src tests benchmarks studies
 	$(BIN)/mypy
 
-# `make bench DATA=folder` measures on real lists too (docs/performance.md says what the folder holds).
+# Every benchmark; the table of docs/performance.md is made anew. `make bench DATA=folder` measures on real lists too (the
+# page says what the folder holds).
 bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/overview.py --write docs/performance.md
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script $(if $(DATA),--data $(DATA)) || exit 1; done
 
 # The site, in build/site: guides, the API of every public name, the notebooks run anew. A link that leads nowhere fails.

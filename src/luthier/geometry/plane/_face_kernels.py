@@ -235,14 +235,13 @@ def shave(corners, n, c, p, q, before):
 
 
 @kernel
-def has_room(z, border, lines, n, noise, owner, room):
+def has_room(z, border, lines, n, noise, owner, room, inside):
     """Tell whether what n lines, (…, 2), leave of the window has an area beyond what noise in the heights can make.
 
     That is so if somewhere every list leads by more than noise. In a quadrant all that does so is convex: what is left
     if every line is moved inward by noise, which grows with x and y. Floats suffice to find a point of it,
-    since that point is looked at again. Lines of the border, with a name below 0, are left out.
+    since that point, `inside`, is looked at again. Lines of the border, with a name below 0, are left out.
     """
-    inside = np.empty(2)
     for quadrant in range(4):
         right, up = 2.0 * (quadrant % 2) - 1.0, 2.0 * (quadrant // 2) - 1.0
         size = lay_quadrant(border, right, up, room.corners)
@@ -271,7 +270,7 @@ def face_has_room(z, border, polygon, n, noise, owner, room):
         room.corners[m, 1] = polygon.points[m, 2] / polygon.points[m, 0]
     centre_of(room.corners, n, inside)
     return leads_at(z, border, polygon.names, n, inside[0], inside[1], noise, owner) or has_room(
-        z, border, polygon.names, n, noise, owner, room
+        z, border, polygon.names, n, noise, owner, room, inside
     )
 
 

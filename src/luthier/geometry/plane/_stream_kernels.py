@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luthier.core.jit import kernel
-from luthier.geometry.plane._face_kernels import has_room
+from luthier.geometry.plane._face_kernels import has_room, leads_at
 from luthier.geometry.plane._line_kernels import difference_of_products, line_of, upward
 from luthier.geometry.plane._walk_kernels import mark_crowded, order_hops, walk
 
@@ -55,9 +55,10 @@ def cell_has_room(faces, chosen, here, scratch, place, n_hops, room):
     """Tell whether the cell of chosen faces has an area beyond what noise can make.
 
     The lists that the edge meets next to the cell's lowest point come first: where there is no room, these nearly
-    always leave none, and else they leave one quadrant. `room` is twice what the lines of all lists take.
+    always leave none, and else they leave one quadrant, of which a point may do for all. `room` is twice what the lines
+    of all lists take.
     """
-    n = 0
+    n, inside = 0, np.empty(2)
     if here >= 0:
         n = add_lines(faces, chosen[here], room.lines, n)
     for m in range(max(0, place - BESIDE), min(n_hops, place + BESIDE + 1)):
@@ -65,11 +66,13 @@ def cell_has_room(faces, chosen, here, scratch, place, n_hops, room):
         if 2 * (n + faces.ptr[k + 1] - faces.ptr[k]) > len(room.lines):  # a list may be met more than once
             break
         n = add_lines(faces, k, room.lines, n)
-    if not has_room(faces.z, faces.border, room.lines, n, faces.noise, faces.owner, room):
+    if not has_room(faces.z, faces.border, room.lines, n, faces.noise, faces.owner, room, inside):
         return False
     for k in chosen:
         n = add_lines(faces, k, room.lines, n)
-    return has_room(faces.z, faces.border, room.lines, n, faces.noise, faces.owner, room)
+    return leads_at(faces.z, faces.border, room.lines, n, inside[0], inside[1], faces.noise, faces.owner) or has_room(
+        faces.z, faces.border, room.lines, n, faces.noise, faces.owner, room, inside
+    )
 
 
 @kernel
@@ -155,15 +158,38 @@ def settle(faces, table, e, here, scratch, n, room, keys, sized):
 
 
 @kernel
-def stream(faces, table, blur, values, constant, start, stop, scratch, room, rows):
-    """Write the cells that edges start … own, until room runs short; return the next edge and how many cells.
+def sum_faces(values, constant, busy, state, here, totals):
+    """Write a constant and the values of the faces of all lists but one."""
+    for v in range(len(totals)):
+        totals[v] = constant[v]
+    for s in busy:
+        if s != here:
+            for v in range(len(totals)):
+                totals[v] += values[state[s], v]
 
-    ``constant`` is the sum of values over the lists that have one face only. Less than 0 cells are a fault.
+
+@kernel
+def update_faces(values, busy, state, before, totals):
+    """Add to totals what changed where lists have another face than before."""
+    for s in busy:
+        if state[s] != before[s]:
+            for v in range(len(totals)):
+                totals[v] += values[state[s], v] - values[before[s], v]
+            before[s] = state[s]
+
+
+@kernel
+def stream(faces, table, blur, values, constant, whole, edges, scratch, room, rows):
+    """Write the cells that edges, first … last − 1, own, until room runs short; return the next and how many cells.
+
+    ``constant`` is the sum of values over the lists that have one face only. `whole` ones are summed over the faces at
+    the lower ends of edges by what changes from one to the next. Less than 0 cells are a fault.
     """
-    totals = np.empty(values.shape[1], rows.sums.dtype)
-    busy, state = faces.busy, scratch.state
+    totals, below = np.empty(values.shape[1], rows.sums.dtype), np.empty(values.shape[1], rows.sums.dtype)
+    busy, state, before = faces.busy, scratch.state, scratch.state.copy()
+    sum_faces(values, constant, busy, before, -1, below)
     count = 0
-    e = start
+    e, stop = edges
     while e < stop:
         here = list_of_edge(faces, table, e)
         n = walk_in_order(faces, table, e, here, blur, scratch)
@@ -172,12 +198,12 @@ def stream(faces, table, blur, values, constant, start, stop, scratch, room, row
         if count + n + 1 > len(rows.sums):
             break
         mark_crowded(scratch, n, blur)
-        for v in range(len(totals)):
-            totals[v] = constant[v]
-        for a in range(len(busy)):
-            if busy[a] != here:
-                for v in range(len(totals)):
-                    totals[v] += values[state[busy[a]], v]
+        if whole:
+            update_faces(values, busy, state, before, below)
+            for v in range(len(totals)):
+                totals[v] = below[v] - values[state[here], v] if here >= 0 else below[v]
+        else:
+            sum_faces(values, constant, busy, state, here, totals)
         new = sweep(faces, values, table, e, here, scratch, n, totals, rows, count)
         rows.keys[count : count + new, 0] = e
         last = count + new

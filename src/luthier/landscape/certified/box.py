@@ -24,7 +24,7 @@ from luthier.landscape.planes.plane import UNIT, gamma
 from luthier.metrics.majorant import Majorants
 
 TANGENTS = 3  # majorants tried for a box, each touching at the best choice under the one before
-CUTS = 5  # tangent planes of the coupled lists
+CUTS, FEW_CUTS = 5, 2  # tangent planes of the coupled lists; where second moments follow
 MOMENTS = 3  # rounds of second moments, where cuts do not suffice
 LEAST_AXES = 6  # weights that move, from which on these pay
 HOPE = 3.0  # they stop where more is missing than so many times what they gained
@@ -261,7 +261,7 @@ class Boxes:
         )
         lines = Lines(slopes, bases, levels)
         rounds = MOMENTS if self.space.n_moving >= LEAST_AXES else 0
-        limits = (MOST_OF_LIST, CUTS, (rounds, HOPE, PACE))
+        limits = (MOST_OF_LIST, FEW_CUTS if rounds else CUTS, (rounds, HOPE, PACE))
         cut_kernels.cut_boxes(self.rows.table, seen.open, which, lines, seen.centres, seen.radii, limits, steps, out)
         seen.moments[which] = out.moments
         return out

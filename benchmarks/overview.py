@@ -1,0 +1,257 @@
+"""One table of jobs: what each takes, a rival in the same run, and how it grows with n, 4n and 16n.
+
+python benchmarks/overview.py [--n 60] [--write docs/performance.md]
+
+Synthetic lists of 50 hypotheses each, n, 4n and 16n of them; programs of so many rows, texts of so many sentences. The
+growth is the exponent between n and 16n: 1 is in proportion. Ratios are of the largest size, or of a part of it where
+the rival is slow. Every job is checked against its rival where both have the same answer. With --write the table
+replaces that between the two comments of a page.
+"""
+
+import argparse
+import math
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import sacrebleu
+
+from bench_common import cpu_seconds, machine
+from bench_edits import rival_ter
+from bench_kbest import plain_python_reader
+from bench_lp import highs_warm
+
+K, FACTORS = 50, (1, 4, 16)
+FEW = 1_000  # hypotheses that a slow rival is given
+START, END = "<!-- made by benchmarks/overview.py -->", "<!-- to here -->"
+COLUMNS = ("job", "unit", "Luthier, a second", "rival", "ratio", "growth")
+
+
+def lists_of(n):
+    """Return n synthetic lists, and the weights of their decoder."""
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists
+
+    spec = SyntheticLists(sentences=n, k=K, n_features=12)
+    return spec.generate(0), np.array(list(spec.decoder_weights.values()))
+
+
+def statistics(name, rival, compared):
+    """Return a job: statistics of a metric from strings, beside a rival's scores of some hypotheses."""
+
+    def job(n):
+        from luthier.corpus.texts import Texts
+        from luthier.metrics.batch import Batch
+        from luthier.metrics.loading import load_metric
+
+        pool, _ = lists_of(n)
+        hyps, refs, metric = list(pool.texts), list(pool.references.texts), load_metric(name)
+        pairs = list(zip(hyps, np.repeat(np.array(refs, object), pool.list_lengths), strict=True))[:FEW]
+
+        def ours():
+            texts, references = Texts.from_strings(hyps), Texts.from_strings(refs)
+            given = {"references": references, "reference_offsets": pool.references.offsets}
+            return metric.stats(Batch.of(texts=texts, offsets=pool.offsets, **given))
+
+        def check(stats, theirs):
+            assert np.allclose(compared(metric, stats[: len(pairs)]), theirs)
+
+        return ours, len(hyps), (lambda: rival(pairs)), len(pairs), check
+
+    return job
+
+
+def scored_by(make):
+    """Return a rival: a corpus score of sacrebleu."""
+    return lambda pairs: make().corpus_score([h for h, _ in pairs], [[r for _, r in pairs]]).score
+
+
+def corpus_score(metric, stats):
+    return metric.score(stats.sum(axis=0))
+
+
+def reading(n):
+    from luthier import read_pool
+    from luthier.kbest.storage.writer import write_pool
+
+    pool, _ = lists_of(n)
+    folder = tempfile.TemporaryDirectory()
+    path = Path(folder.name, "list.moses")
+    write_pool(pool, path)
+    few = min(50_000, pool.n_hypotheses)
+
+    def check(read, rows):
+        assert folder
+        assert [" ".join(words) for _, words, *_ in rows] == list(read.texts)[: len(rows)]
+
+    plain = lambda: plain_python_reader(path, few)  # noqa: E731
+    return (lambda: read_pool(path, keep_duplicates=True)), pool.n_hypotheses, plain, few, check
+
+
+def reranking(n):
+    from luthier import rerank
+
+    pool, weights = lists_of(n)
+    dense = np.array(pool.features.dense)
+    return (lambda: rerank(pool, weights)), len(dense), (lambda: dense @ weights), len(dense), None
+
+
+def envelopes(n):
+    from luthier.geometry.lines.envelope import Envelopes
+
+    pool, weights = lists_of(n)
+    directions = np.random.default_rng(0).normal(size=(12, len(weights))) / pool.features.dense.std(axis=0)
+    ready, count = Envelopes(pool.offsets, pool.features.dense), 12 * pool.n_hypotheses
+
+    def check(found, expected):
+        for one, other in zip(found, expected, strict=True):
+            assert np.array_equal(one.breakpoints, other.breakpoints)
+            assert np.array_equal(one.after, other.after)
+
+    sort = lambda: ready.along_sorted(weights, directions)  # noqa: E731
+    return (lambda: ready.along(weights, directions)), count, sort, count, check
+
+
+def mert(n):
+    from luthier.landscape.list_problem import ListProblem
+    from luthier.metrics.loading import load_metric
+    from luthier.tuning.base import tuner
+
+    pool, weights = lists_of(n)
+    problem, count = ListProblem.of(pool, load_metric("bleu")), 10 * len(weights) * pool.n_hypotheses
+    lines = lambda: list(tuner("mert", sweeps=10).steps(problem, weights, np.random.default_rng(0)))  # noqa: E731
+    return lines, count, None, 0, None
+
+
+def cells(n):
+    from luthier import rerank
+    from luthier.geometry.plane.subdivision import Window
+    from luthier.geometry.subspace import Subspace
+    from luthier.landscape.list_problem import ListProblem
+    from luthier.landscape.planes.plane import Plane
+    from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
+    from luthier.metrics.loading import load_metric
+
+    pool, weights = lists_of(n)
+    problem = ListProblem.of(pool, load_metric("bleu"))
+    subspace = Subspace(weights, np.eye(len(weights))[:2], tuple(problem.names[:2]))
+
+    def ours():
+        plane = Plane.make(problem, subspace, Window(-1.0, 1.0, -1.0, 1.0))
+        return look_at_plane(plane, SurfaceOptions(threads=1, check=0)).survey
+
+    some = subspace.weights(np.random.default_rng(0).uniform(-1.0, 1.0, size=(16, 2)))
+    return ours, ours().cells, (lambda: rerank(pool, some)), len(some), None
+
+
+def programs(n):
+    from luthier.geometry.lp.lp import maximize
+
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((4 * n, 5))
+    rows /= np.linalg.norm(rows, axis=1)[:, None]
+    limits, objectives = 1.0 + 0.1 * rng.random(len(rows)), rng.standard_normal((500, 5))
+
+    def check(ours, values):
+        if values is not None:
+            np.testing.assert_allclose(values, ours.values[: len(values)], rtol=1e-6)
+
+    highs = lambda: highs_warm(rows, limits, objectives[:50])  # noqa: E731
+    return (lambda: maximize(rows, limits, objectives, box=1e4)), len(objectives), highs, 50, check
+
+
+def agreement(n):
+    from luthier import mbr
+
+    pool, _ = lists_of(n)
+    texts = list(pool.texts)[: pool.offsets[1]][:12]
+    metric = sacrebleu.CHRF()
+    slow = lambda: [metric.sentence_score(h, [r]).score for h in texts for r in texts]  # noqa: E731
+    count = int((pool.list_lengths**2).sum())
+    return (lambda: mbr(pool, "chrf", threads=1)), count, slow, len(texts) ** 2, None
+
+
+def aligning(n):
+    from luthier.alignment.aligner import align
+    from luthier.synthetic.pair.pair import PairGenerator
+
+    pairs = list(PairGenerator().pairs("train", 10 * n, seed=0))
+    source, target = [str(pair.source) for pair in pairs], [str(pair.references[0]) for pair in pairs]
+    return (lambda: align(source, target, "diagonal", threads=1)), len(pairs), None, 0, None
+
+
+def modelling(n):
+    from luthier.lm.estimate import estimate_lm
+    from luthier.synthetic.pair.pair import PairGenerator
+
+    texts = [str(pair.references[0]) for pair in PairGenerator().pairs("train", 10 * n, seed=0)]
+    return (lambda: estimate_lm(texts)), len(texts), None, 0, None
+
+
+JOBS = (
+    ("read a K-best list", "hypotheses", "a plain Python reader", reading),
+    ("re-rank by one vector", "hypotheses", "the matrix product alone", reranking),
+    ("BLEU from strings", "hypotheses", "sacrebleu",
+     statistics("bleu", scored_by(lambda: sacrebleu.BLEU(tokenize="none", force=True)), corpus_score)),
+    ("chrF from strings", "hypotheses", "sacrebleu", statistics("chrf", scored_by(sacrebleu.CHRF), corpus_score)),
+    ("TER from strings", "hypotheses", "sacrebleu",
+     statistics("ter", lambda pairs: rival_ter([r for _, r in pairs], [(s, [h]) for s, (h, _) in enumerate(pairs)]),
+                lambda _, stats: stats[:, 0])),
+    ("chrF of all pairs of a list", "pairs", "sacrebleu", agreement),
+    ("envelopes, random directions", "hypotheses and directions", "sorting", envelopes),
+    ("MERT from one start, ten sweeps at most", "hypotheses and directions", "", mert),
+    ("cells of a plane with their BLEU", "cells", "a re-rank for each", cells),
+    ("linear programs, 5 unknowns, 4n rows", "programs", "HiGHS, warm model", programs),
+    ("word alignment, diagonal, 10n pairs", "pairs of sentences", "", aligning),
+    ("n-gram model, 10n sentences", "sentences", "", modelling),
+)  # fmt: skip
+
+
+def row_of(job, unit, name, make, n):
+    """Return what a job takes at three sizes, beside its rival at the largest."""
+    seconds = []
+    for factor in FACTORS:
+        ours, count, rival, some, check = make(factor * n)
+        taken, found = cpu_seconds(ours, repeats=3)
+        seconds.append(taken)
+    growth, ratio = math.log(seconds[-1] / seconds[0], FACTORS[-1] / FACTORS[0]), ""
+    if rival is not None:
+        slow, theirs = cpu_seconds(rival, repeats=1)
+        if theirs is None:
+            name += " (not installed)"
+        else:
+            if check is not None:
+                check(found, theirs)
+            ratio = f"{(slow / some) / (taken / count):,.1f}"
+    return job, unit, f"{count / taken:,.0f}", name, ratio, f"{growth:.2f}"
+
+
+def markdown(rows, n):
+    """Return the table as lines of a page."""
+    heads = [f"| {' | '.join(COLUMNS)} |", "| --- | --- | --: | --- | --: | --: |"]
+    note = f"n = {n}. {machine()}."
+    return "\n".join([START, "", *heads, *(f"| {' | '.join(row)} |" for row in rows), "", note, "", END])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--n", type=int, default=60, help="the least size (default: 60)")
+    parser.add_argument("--write", type=Path, help="page whose table is made anew")
+    parser.add_argument("--only", default="", help="jobs with this in their name")
+    arguments = parser.parse_args()
+    from luthier.core.threads import hold_blas
+
+    hold_blas(1)
+    rows = []
+    for job, unit, name, make in JOBS:
+        if arguments.only in job:
+            rows.append(row_of(job, unit, name, make, arguments.n))
+            print(*rows[-1], sep=" | ", flush=True)
+    if arguments.write and not arguments.only:
+        page = arguments.write.read_text(encoding="utf-8")
+        before, rest = page.split(START)
+        text = before + markdown(rows, arguments.n) + rest.split(END)[1]
+        arguments.write.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
