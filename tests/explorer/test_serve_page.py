@@ -36,7 +36,8 @@ def page(monkeypatch):
         driver.get(service.address)
         until(driver, "return document.readyState", lambda state: state == "complete")
         yield driver
-        assert [entry["message"] for entry in driver.get_log("browser")] == []
+        said = [entry["message"] for entry in driver.get_log("browser")]
+        assert [message for message in said if "status of 400" not in message] == []  # of the line that is too long
     finally:
         driver.quit()
         service.stop()
@@ -55,7 +56,6 @@ def test_the_page_translates_and_explains(page):
     page.execute_script(put, "wort " * 201)
     press(page, "button[type=submit]")
     until(page, TEXT, lambda found: found == "expected at most 200 words in a line, found 201", "target")
-    page.get_log("browser")  # in which the browser notes that answer
     for width, scheme in ((1280, "light"), (390, "dark")):
         screen(page, width, 800, touch=width < 500)
         features = [{"name": "prefers-color-scheme", "value": scheme}]

@@ -106,6 +106,32 @@ def test_figures_4_to_6(figure):
             assert (margins[model.pairs.constraints.better] > margins[model.pairs.constraints.worse]).all()
 
 
+@pytest.mark.parametrize("figure", FIGURES)
+def test_the_figures_by_a_command(figure, run_cli):
+    lists, expected = FIGURES[figure]
+    code, out, _ = run_cli("geometry", "separable", "--example", f"figure{figure}", "--json")
+    models = json.loads(out)["models"]
+    assert code == 0
+    assert [model["model"] for model in models] == ["as given", "global bins", "local bins"]
+    for model, wanted in zip(models, expected, strict=True):
+        assert model["pairs"]["constraints"] == len(lists)
+        assert wanted is None or model["pairs"]["separable_together"] is wanted
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--example", "figure7"], "expected an example, figure4, figure5, figure6, found 'figure7'"),
+        (["--example", "figure4", "--bins", "b.json"], "an example has bins of its own"),
+        ([], "expected a pool or an example, found both or neither"),
+    ],
+)
+def test_examples_that_are_none_are_refused(given, said, run_cli):
+    code, _, err = run_cli("geometry", "separable", *given)
+    assert code == 2
+    assert said in err
+
+
 def test_figure_4_is_separable_sentence_by_sentence():
     pool = derived_pool(FIGURES[4][0])
     model = separable(pool, "column:worth", seed=0, **SAMPLING).models[0]

@@ -16,6 +16,8 @@ from luthier.core.rng import make_rng
 from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.features.bins import Bins
 from luthier.features.bins_file import read_bins
+from luthier.features.examples import WORTH
+from luthier.features.examples import example as load_example
 from luthier.features.induction import induce_pool
 from luthier.jobs.opening import AnyPath, AnyPool, pool_at
 from luthier.kbest.pool import Pool
@@ -47,9 +49,10 @@ class Separable(Shown):
 
 @checked
 def separable(
-    pool: AnyPool,
+    pool: AnyPool | None = None,
     metric: str | Metric = "bleu",
     *,
+    example: str | None = None,
     bins: AnyPath | Sequence[AnyPath] | Mapping[str, Bins] = (),
     draws: int = 5000,
     kept: int = 50,
@@ -63,14 +66,30 @@ def separable(
     ----------
     pool, metric
         Lists, or where they are; a metric or its name.
+    example
+        ``figure4``, ``figure5`` or ``figure6`` of [clark2014] in place of a pool: as it is, after global bins and
+        after local ones.
     bins
         Files of bins, or bins by name: also what features can tell apart after their induction.
     draws, kept, alpha, pairs
         Pairs drawn of each sentence and kept of them, the least difference of gains in a pair (of 0–100), and which
         are kept: those of the ``largest`` differences, as PRO does, or the ``first``, a fair sample; or ``all`` pairs
         of a list whose gains differ.
+
+    Examples
+    --------
+    >>> [model.pairs.together.separable for model in separable(example="figure4").models]
+    [False, True, True]
     """
     check_pairs(draws=draws, kept=kept, alpha=alpha)
+    if (pool is None) == (example is None):
+        raise LuthierError("expected a pool or an example, found both or neither")
+    if example is not None:
+        if bins:
+            raise LuthierError("an example has bins of its own. hint: leave `bins` out")
+        pool, bins = load_example(example)
+        metric = f"column:{WORTH}"
+    assert pool is not None
     if isinstance(bins, Mapping):
         inductions = dict(bins)
     else:

@@ -3,9 +3,9 @@
   luthier loop loop.toml
   luthier loop loop.toml --resume
 
-The file names the decoder (a command of your own, a trained model, recorded lists), the sentences, the tuner and when
-to stop; docs/loop.md explains it. Every turn is kept in a folder. --resume continues a loop that was stopped at any
-moment.
+The file names the decoder (a command of your own, a trained model, recorded lists), scorers of its hypotheses, the
+sentences, the tuner and when to stop; docs/loop.md explains it. Every turn is kept in a folder. --resume continues a
+loop that was stopped at any moment.
 """
 
 from __future__ import annotations

@@ -233,9 +233,8 @@ def separability_tables(models: Sequence[Model], *, all_pairs: bool = False) -> 
     verdicts = table(
         "separable",
         (
-            "model",
+            "model and constraints",
             "features",
-            "constraints",
             "how many",
             "sentences, each alone",
             "in conflict",
@@ -275,9 +274,8 @@ def _implications(models: Sequence[Model]) -> Any:
 def _row(model: Model, kind: str, report: Report, misordered: float | None) -> tuple[Any, ...]:
     alone, together = report.alone, report.together
     return (
-        model.name,
+        f"{model.name}, {kind}",
         model.pool.n_features,
-        kind,
         len(report.constraints),
         f"{int(alone.sum())} of {len(alone)}",
         _percent(report.conflicts_alone.mean() if len(report.constraints) else 0.0),

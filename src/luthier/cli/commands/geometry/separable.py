@@ -1,6 +1,7 @@
 """Decide what linear weights can tell apart in a pool, with proofs.
 
   luthier geometry separable pool.arrow --metric bleu
+  luthier geometry separable --example figure4
   luthier geometry separable pool.arrow --bins local.json --bins global.json --json
 
 Oracles: could a best hypothesis of each sentence win, by weights of its own, and by weights for all sentences? Pairs:
@@ -20,7 +21,10 @@ from luthier.cli.output import Output
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier geometry separable`."""
-    parser.add_argument("pool", metavar="POOL", help=HELP)
+    parser.add_argument("pool", metavar="POOL", nargs="?", help=HELP)
+    parser.add_argument(
+        "--example", metavar="NAME", help="figure4, figure5 or figure6 of [clark2014], in place of a pool"
+    )
     parser.add_argument(
         "--bins",
         action="append",
@@ -57,8 +61,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
     check_pairs(draws=options.draws, kept=options.kept, alpha=options.alpha)
     found = separable(
-        pool_from(options, options.pool),
+        None if options.pool is None else pool_from(options, options.pool),
         metric_from(options),
+        example=options.example,
         bins=options.bins,
         draws=options.draws,
         kept=options.kept,
