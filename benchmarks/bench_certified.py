@@ -1,6 +1,7 @@
 """How far the best weights of a window are proven, by boxes and CPU seconds; beside it every cell of a plane.
 
-BLEU of generated lists, or with --data of De→En, from the decoder's weights. Boxes are the same on every machine.
+BLEU of generated lists, or with --data of De→En, from the decoder's weights. Boxes may differ
+between machines by last digits of sums.
 
 python benchmarks/bench_certified.py [--size toy] [--data DIR]
 """
