@@ -54,6 +54,21 @@ def test_a_log_on_a_full_disk_costs_nothing(pool, tmp_path):
     assert (tmp_path / "w.txt").read_text().strip()
 
 
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("count", range(1, 6))
+def test_what_is_said_to_a_full_disk_does_not_change_the_exit_code(count):
+    code = f"""
+import sys
+from luthier.cli import main
+from luthier.cli.output import _tell
+main._run = lambda _: [_tell("hello") for _ in range({count})] and 0
+sys.exit(main.main([]))
+"""
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with FULL.open("w") as full:
+        assert subprocess.run([sys.executable, "-c", code], stderr=full, env=usual, check=False).returncode == 0
+
+
 @pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
@@ -88,13 +103,17 @@ def limit_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 
 
+# A limit of size would also cut the bytecode that Python keeps of modules, and it would take what is left for whole.
+UNKEPT = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_a_full_disk_costs_the_checkpoint_but_not_the_weights(pool, tmp_path):
     output = tmp_path / "weights.txt"
     child = run(
         "tune", pool, "--method", "random", "--restarts", "5", "--checkpoint", tmp_path / "kept", "-o", output,
-        preexec_fn=limit_files,
+        preexec_fn=limit_files, env=UNKEPT,
     )  # fmt: skip
     assert child.returncode == 0, child.stderr
     assert child.stderr.count(f"warning: the checkpoint {tmp_path / 'kept'} lacks run ") == 1  # which, threads decide
@@ -105,7 +124,7 @@ def test_a_full_disk_costs_the_checkpoint_but_not_the_weights(pool, tmp_path):
 
 @pytest.mark.slow
 def test_a_file_that_finds_no_room_is_one_sentence_and_leaves_nothing(tmp_path):
-    child = run("synthetic", "lists", tmp_path / "new", "--sentences", "20", preexec_fn=limit_files)
+    child = run("synthetic", "lists", tmp_path / "new", "--sentences", "20", preexec_fn=limit_files, env=UNKEPT)
     assert child.returncode == 2
     assert child.stderr.splitlines()[-1].startswith("luthier: error: ")
     assert "file too large" in child.stderr

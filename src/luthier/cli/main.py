@@ -12,7 +12,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from luthier import __version__
 from luthier.cli.output import as_json, naming_output
@@ -113,6 +113,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         _complain("luthier: error: not enough memory for this job")
         return LuthierError.exit_code
+    finally:
+        _settle_errors()
 
 
 def _answer_error(error: LuthierError, arguments: Sequence[str]) -> None:
@@ -140,9 +142,18 @@ def _can_flush() -> bool:
     return True
 
 
-def _give_up_output() -> None:
+def _give_up_output(stream: TextIO | None = None) -> None:
     """Keep Python from complaining, at its end, about output that nobody can take."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
+
+
+def _settle_errors() -> None:
+    """Let go of what was said in vain, to a full disk: Python would end with an exit code of its own for it."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        with contextlib.suppress(OSError):
+            _give_up_output(sys.stderr)
 
 
 def _flushed(arguments: list[str]) -> int:
