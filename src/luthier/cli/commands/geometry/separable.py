@@ -23,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier geometry separable`."""
     parser.add_argument("pool", metavar="POOL", nargs="?", help=HELP)
     parser.add_argument(
-        "--example", metavar="NAME", help="figure4, figure5 or figure6 of [clark2014], in place of a pool"
+        "--example",
+        metavar="NAME",
+        help="figure4, figure5 or figure6 of Clark, Dyer and Lavie (2014), in place of a pool",
     )
     parser.add_argument(
         "--bins",
