@@ -14,13 +14,14 @@ import threading
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from luthier.core.plugins import may_be_declared
 
 _COMMAND = threading.Event()  # seen by all threads
-_compiling = {"seconds": 0}
+_compiling: ContextVar[int] = ContextVar("luthier_compiling_seconds", default=0)
 
 
 @contextmanager
@@ -48,12 +49,12 @@ def is_command() -> bool:
 
 def expect_compiling(seconds: int) -> None:
     """Say how long compiling takes at most, about, where no kernel of this command is there yet; 0 if nobody knows."""
-    _compiling["seconds"] = seconds
+    _compiling.set(seconds)
 
 
 def compiling_seconds() -> int:
     """Return what was said last."""
-    return _compiling["seconds"]
+    return _compiling.get()
 
 
 # How our own command loads Numba: without what none of our kernels needs. A host's Numba is loaded as it is.
