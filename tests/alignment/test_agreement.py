@@ -26,7 +26,7 @@ def test_by_hand():
     assert wide.error_rate == pytest.approx(1 - 5 / 7)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(PAIRS)
 def test_against_sets(pairs):
     first = {(k, *link) for k, (a, _) in enumerate(pairs) for link in a}

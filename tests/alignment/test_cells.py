@@ -11,7 +11,7 @@ from luthier.core.errors import InputError
 from luthier.corpus.texts import Texts
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(PAIRS)
 def test_every_cell_has_the_type_of_its_words(pairs):
     (forward, backward), bitext = ways(pairs)

@@ -87,7 +87,7 @@ def chain_of(pairs, side, links, priors, reach, most):
     return text, state, counts
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @hypothesis.given(TEXTS, st.data(), st.sampled_from([0, 1]), st.sampled_from([1, 3]))
 def test_a_word_is_drawn_by_the_conditional_of_the_model(pairs, data, side, reach):
     most = 2

@@ -59,7 +59,7 @@ def check_against_enumeration(pairs, null, seed):
                 assert column[link if link >= 0 else n] >= column.max() - 1e-12
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(PAIRS, st.sampled_from([0.0, 0.2, 0.9]), st.integers(0, 99))
 def test_forward_and_backward_sum_over_all_alignments(pairs, null, seed):
     check_against_enumeration(pairs, null, seed)

@@ -20,7 +20,7 @@ def links_of(*sentences):
     return Links.from_unordered(offsets, [s for s, _ in flat], [t for _, t in flat])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(SENTENCES)
 def test_what_is_written_is_read(tmp_path_factory, sentences):
     path = tmp_path_factory.mktemp("links") / "l.gz"

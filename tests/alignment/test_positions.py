@@ -11,7 +11,7 @@ from luthier.alignment import positions
 TENSIONS = st.sampled_from([0.0, 0.1, 4.0, 14.0])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(PAIRS, TENSIONS, st.sampled_from([0.0, 0.08, 0.9]), st.integers(0, 99))
 def test_a_pass_is_the_formula(pairs, tension, null, seed):
     for direction in ways(pairs)[0]:

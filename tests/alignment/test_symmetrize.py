@@ -97,7 +97,7 @@ POINTS = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=9)
 PAIRS = st.lists(st.tuples(POINTS, POINTS), min_size=1, max_size=4)
 
 
-@settings(deadline=None, max_examples=70)
+@settings(max_examples=70)
 @given(PAIRS)
 def test_any_links_grow_as_sets_do(pairs):
     forward, backward = links_of(*(f for f, _ in pairs)), links_of(*(b for _, b in pairs))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from luthier.core.errors import InputError, LuthierError
@@ -39,7 +39,6 @@ def lines_of(blocks):
     return lines
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60).map(lambda raw: raw.replace(b"0", b"\n")), st.integers(1, 70))
 def test_blocks_hold_the_lines_that_splitting_gives(raw, block_bytes):
     expected = raw.split(b"\n")

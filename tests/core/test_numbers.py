@@ -17,8 +17,7 @@ LITERAL = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infi
 LARGEST = Fraction(2) ** 1024 - Fraction(2) ** 971
 LEAST = Fraction(1, 2**1074)
 
-unhurried = settings(deadline=None)  # the first example may wait for the compiler
-few = settings(deadline=None, max_examples=40)  # texts of a thousand digits
+few = settings(max_examples=40)  # texts of a thousand digits
 
 
 def expected(text):
@@ -124,20 +123,17 @@ def test_what_is_not_finite(text):
     check(text)
 
 
-@unhurried
 @given(st.floats(allow_nan=False))
 def test_repr_comes_back(value):
     check(repr(value).encode(), b"%.17g" % value, b"%.6g" % value, b"%.17e" % value, b"%.25g" % value)
 
 
-@unhurried
 @given(st.text("0123456789", min_size=1, max_size=40), st.integers(0, 40), st.integers(-400, 400))
 def test_decimal_strings(digits, place, exponent):
     text = f"{digits[:place]}.{digits[place:]}"
     check(text.encode(), f"{digits}e{exponent}".encode(), f"-{text}E{exponent}".encode())
 
 
-@unhurried
 @given(st.text("09", min_size=1, max_size=30), st.text("09", max_size=30), st.integers(-30, 30))
 def test_long_runs_of_the_same_digit(whole, fraction, exponent):
     check(f"{whole}.{fraction}".encode(), f"{whole}.{fraction}e{exponent}".encode())
@@ -157,13 +153,11 @@ def test_midpoints_between_neighbours(value):
     check(*around(Fraction(value) + step / 2), *around(-(Fraction(value) + step / 2)))
 
 
-@unhurried
 @given(st.integers(2**52, 2**53 - 1), st.integers(-4, 10))
 def test_ties_short_enough_for_one_word(mantissa, power):
     check(*around(Fraction(2 * mantissa + 1) * Fraction(2) ** power))
 
 
-@unhurried
 @given(st.floats(0, 1, exclude_max=True), st.integers(-4, 22))
 def test_ties_with_an_exponent(part, q):
     # n·10^q = odd·2^q with an odd number of 54 bits: n = odd/5^q, or odd·5^-q below 2^64.
@@ -188,14 +182,12 @@ def test_the_edge_of_overflow():
     check(b"1.7976931348623158e308", b"1.7976931348623159e308", b"179769313486231580793e289", b"1e308", b"1e309")
 
 
-@unhurried
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(-(10**30), 10**30))
 def test_zeros_with_any_exponent_keep_their_sign(whole, fraction, exponent):
     text = f"{'0' * whole}.{'0' * fraction}0e{exponent}".encode()
     check(text, b"-" + text)
 
 
-@unhurried
 @given(st.integers(0, 60), st.integers(0, 60), st.floats(0, 10))
 def test_leading_zeros(whole, fraction, value):
     digits = repr(value).replace(".", "").split("e")[0]
@@ -205,7 +197,6 @@ def test_leading_zeros(whole, fraction, value):
 SHORT = st.lists(st.sampled_from(b"+-.eE0123456789_xnaifty \xb2"), max_size=12).map(bytes)
 
 
-@unhurried
 @given(st.lists(st.one_of(SHORT, st.binary(max_size=6)), min_size=1, max_size=10))
 def test_garbage(texts):
     check(*texts)

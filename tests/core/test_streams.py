@@ -41,7 +41,7 @@ def packed(raw: bytes, how: str) -> bytes:
     return gzip.compress(raw) if how == "gz" else raw
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.binary(max_size=9), max_size=5), st.sampled_from(["plain", "gz", "zst"]), st.integers(1, 40))
 def test_bytes_do_not_depend_on_the_pieces_they_come_in(parts, how, buffer_bytes):
     # parts that begin as a compressed file does would be taken for one

@@ -56,7 +56,7 @@ def test_windows_line_ends_and_marks_are_no_part_of_the_text(write):
         read_lines(write(b"\xff\n"))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.text("ab é\r", max_size=6), min_size=1), st.integers(1, 30))
 def test_blocks_do_not_show(tmp_path_factory, texts, block_bytes):
     path = tmp_path_factory.mktemp("lines") / "text"

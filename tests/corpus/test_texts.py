@@ -11,7 +11,7 @@ from luthier.core.errors import LuthierError
 from luthier.corpus.texts import Texts, Tokens
 
 strings = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=6)
-quickly = settings(deadline=None, max_examples=40)
+quickly = settings(max_examples=40)
 
 
 def tokens_of(rows):

@@ -14,7 +14,7 @@ from luthier.corpus.vocab import Interner, tokenize
 SPACES = "".join(chr(c) for c in range(sys.maxunicode + 1) if chr(c).isspace())
 # White space, and what only looks like it: neighbours in code, first bytes of white space alone.
 NEAR = "a\u00c2\u0084\u0086\u200b\u180e\u2060\ufeff\u1681\u2027\u202a\u3001\u20ac😀\x00\x08\x0e\x1b\x7f"
-quickly = settings(deadline=None, max_examples=60)
+quickly = settings(max_examples=60)
 
 
 def spans(texts):

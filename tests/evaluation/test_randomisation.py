@@ -15,7 +15,7 @@ from luthier.evaluation.randomisation import Contrast, randomisation_p, randomis
 WORD = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
 
-unhurried = settings(deadline=None, max_examples=50)
+unhurried = settings(max_examples=50)
 
 
 def ratio(stats):

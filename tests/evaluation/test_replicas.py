@@ -13,7 +13,7 @@ from luthier.core.errors import LuthierError
 from luthier.evaluation import comparison as replicas
 from luthier.evaluation.comparison import compare_replicas, optimizer_spread
 
-unhurried = settings(deadline=None, max_examples=60)
+unhurried = settings(max_examples=60)
 scores = st.lists(st.integers(0, 400).map(lambda n: n / 8), min_size=2, max_size=5)
 
 

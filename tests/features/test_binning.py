@@ -50,7 +50,7 @@ def cost(masses, ideal, starts):
     return sum(abs(sum(masses[a:b]) - ideal) for a, b in itertools.pairwise(starts))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(HEAVY, st.integers(1, 12))
 def test_the_greedy_fill_is_the_algorithm(frequencies, n_bins):
     n = min(n_bins, len(frequencies))
@@ -66,7 +66,7 @@ def test_the_greedy_fill_is_the_algorithm(frequencies, n_bins):
     assert found.error == pytest.approx(float(cost(masses, ideal, found.starts.tolist()) / (n * ideal)), abs=1e-12)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from([1, 2, 3, 50, 99]), min_size=1, max_size=12), st.integers(1, 12))
 def test_the_exact_cut_is_the_best_of_all(frequencies, n_bins):
     frequencies = frequencies[:10]
@@ -92,7 +92,7 @@ def test_the_exact_cut_of_twelve_values_is_the_best_of_all():
         assert cost(masses, ideal, exact.starts.tolist()) == min(cost(masses, ideal, way) for way in ways)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(HEAVY, st.integers(1, 20))
 def test_exact_is_never_worse_than_greedy(frequencies, n_bins):
     greedy, exact = (cut_values(np.array(frequencies), n_bins, exact=exact) for exact in (False, True))
@@ -140,7 +140,7 @@ def test_one_bin_one_value_and_what_is_refused(monkeypatch):
         cut_values(np.ones(4, np.int64), 3, exact=True)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.sampled_from([-3.0, -1.0, 0.0, 0.1, 1 / 3, 0.5, 2.0, 1e6]), min_size=1, max_size=60), st.integers(1, 8)
 )
@@ -167,7 +167,7 @@ def test_values_that_are_printed_alike_are_one():
     assert bins.place(np.array([2 / 3, 0.666666666667, 0.6666666666, third, 0.3333333333])).tolist() == [2, 2, 1, 1, 0]
 
 
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(
     st.floats(allow_nan=False, allow_infinity=False, width=64)
     | st.sampled_from([1.0, 10.0, 1e-5, -1e-5, 1e300, 5e-324, -5e-324, 1e-310, 0.1, -1.0])

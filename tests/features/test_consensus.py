@@ -278,7 +278,7 @@ PRUNED = (
 TEXT = st.lists(st.sampled_from("abcd"), max_size=7).map(" ".join)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.lists(TEXT, min_size=1, max_size=9), min_size=1, max_size=8), st.integers(0, 12))
 def test_pruned_winners_are_the_exact_ones(lists, which):
     pool = pool_of(lists)

@@ -76,7 +76,7 @@ LISTS = st.lists(st.lists(st.lists(RULE, max_size=4), max_size=3), min_size=1, m
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(LISTS, st.integers(1, 4), st.sampled_from(sorted(available(PACKAGE))), st.booleans())
 def test_a_hypothesis_sums_what_its_rules_fire(lists, n_bins, induction, by_use):
     pool = pool_of(lists)
@@ -102,7 +102,7 @@ def test_a_hypothesis_sums_what_its_rules_fire(lists, n_bins, induction, by_use)
     assert bins.features[0].populations.sum() == total
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=30), st.integers(1, 6))
 def test_overlap_is_counted_on_every_value(values, n_bins):
     bins = bin_feature("f", count_values(np.array(values, dtype=np.float64)), n_bins)

@@ -58,7 +58,7 @@ def grammar_vectors(grammar):
     }
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(RULES, st.sampled_from(sorted(available(PACKAGE))), st.integers(1, 4), st.booleans())
 def test_three_ways_one_vector(tmp_path_factory, rules, induction, n_bins, keep):
     rules = list(dict(rules).items())  # texts that differ

@@ -12,7 +12,7 @@ ROWS = st.integers(1, 4).flatmap(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(ROWS)
 def test_what_is_found_cancels_and_what_must_be_found_is(vectors):
     found = cancelling(vectors)

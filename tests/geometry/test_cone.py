@@ -28,7 +28,7 @@ def hard_margin_by_nnls(rows):
     return None if left < 1e-9 else -residual[:-1] / residual[-1]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(integer_rows(), st.integers(0, 2**31))
 def test_projection_equals_moreau(rows, seed):
     point = np.random.default_rng(seed).integers(-3, 4, rows.shape[1]).astype(float)
@@ -37,7 +37,7 @@ def test_projection_equals_moreau(rows, seed):
     assert np.all(rows @ found <= 1e-9)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(integer_rows())
 def test_the_canonical_point_equals_the_least_distance_problem(rows):
     expected = hard_margin_by_nnls(rows)

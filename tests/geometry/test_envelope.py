@@ -60,7 +60,7 @@ def test_three_lines_through_a_point_leave_two():
     assert changes_of(found, [0, 3], 0) == (2, [(0.0, 2, 1)])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.lists(st.tuples(*[st.integers(-3, 3)] * 3), min_size=1, max_size=9), min_size=1, max_size=3))
 def test_envelopes_are_exact_on_integers_with_ties(segments):
     features = np.array([row for rows in segments for row in rows], dtype=float)
@@ -146,7 +146,7 @@ def test_segments_must_cover_the_rows(offsets):
         Envelopes(np.array(offsets, dtype=np.int64), np.ones((3, 2)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(["real", "whole", "far", "unlike"]))
 def test_the_highest_rows_are_those_of_plain_sums_wherever_rows_were_sighted(seed, kind):
     rng = np.random.default_rng(seed)
@@ -170,7 +170,7 @@ def test_the_highest_rows_are_those_of_plain_sums_wherever_rows_were_sighted(see
         assert ready.highest(weights, sighting).tolist() == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(["real", "whole", "far", "unlike"]))
 def test_heights_moved_from_place_to_place_hide_no_row(seed, kind):
     """Weights that swell to a thousand times their size and shrink again leave rounding behind: it is counted."""

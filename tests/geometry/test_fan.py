@@ -44,7 +44,7 @@ lists_of_points = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(lists_of_points)
 def test_joint_fans_against_the_hull_of_all_sums(lists):
     lists = [np.array(points, float) for points in lists]
@@ -68,7 +68,7 @@ def test_joint_fans_against_the_hull_of_all_sums(lists):
     assert sum(fan.opening(cone) for cone in range(fan.n_cones)) == pytest.approx(2 * math.pi)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9))
 def test_the_plane_agrees_with_any_dimension(points):
     points = np.array(points, float)

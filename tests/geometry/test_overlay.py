@@ -61,7 +61,7 @@ def test_cells_with_an_area_are_those_of_brute_force(kind, window):
     assert all(sized[rows] == pytest.approx(float(area)) for rows, area in expected.items())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6), integers=st.booleans(), bounded=st.booleans())
 def test_every_cell_is_found_once(seed, integers, bounded):
     offsets, points = random_lists(seed, (3, 4, 4), integers=integers)
@@ -158,7 +158,7 @@ def exact_sign(lines, points, epsilon):
     return (det > 0) - (det < 0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(seed=st.integers(0, 10**6), large=st.booleans())
 def test_signs_are_those_of_exact_arithmetic(seed, large):
     rng = np.random.default_rng(seed)

@@ -116,7 +116,7 @@ def awkward_lists(draw):
     return points.astype(float)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(awkward_lists())
 def test_awkward_lists_against_a_programme_for_each_row_and_pair(points):
     polytope = Polytope.of(points)
@@ -124,7 +124,7 @@ def test_awkward_lists_against_a_programme_for_each_row_and_pair(points):
     assert pairs(polytope.edges) == edges_by_programmes(points, polytope.vertices.tolist())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(awkward_lists(), st.integers(0, 2**31))
 def test_cones_hold_exactly_the_weights_that_select_their_vertex(points, seed):
     polytope = Polytope.of(points)

@@ -74,7 +74,7 @@ def test_a_case_worked_by_hand():
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32), st.booleans())
 def test_equals_the_slow_twin(seed, tight):
     rng = random.Random(seed)
@@ -83,7 +83,7 @@ def test_equals_the_slow_twin(seed, tight):
     check_against_twin(pairs, sentences, tight=tight)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 2**32))
 def test_equals_the_slow_twin_under_other_limits(seed):
     rng = random.Random(seed)
@@ -153,7 +153,7 @@ def swapped_pairs(rng, n):
     return tuple(map(list, zip(*found, strict=True)))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32), st.booleans(), st.integers(2, 15))
 @example(0, False, 5)  # gaps forced at both ends
 @example(31290615, False, 4)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from small_jobs import small_job, trace
 
+from luthier.alignment import base
 from luthier.core.errors import LuthierError
 from luthier.core.tasks import run_units
 from luthier.distributed.address import ClusterAddress
@@ -35,6 +36,7 @@ from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import with_statistics
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
+from luthier.synthetic.pair.pair import PairGenerator
 
 pytest.importorskip("distributed")
 pytestmark = [
@@ -256,3 +258,22 @@ def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_pa
     ):
         code, _, err = run_cli("tune", pool, *options, *more)
         assert (code, told in err) == (2, True), err
+
+
+@pytest.mark.parametrize("method", ["hmm", "fertility"])
+def test_an_alignment_is_the_same_file_by_file(engine, run_cli, tmp_path, method, monkeypatch):
+    monkeypatch.setattr(base, "PART_CELLS", 2_000)  # of units: chains, or a dozen parts of this text
+    pairs = list(PairGenerator().pairs("train", 120, seed=1))
+    (tmp_path / "s").write_text("".join(f"{pair.source}\n" for pair in pairs))
+    (tmp_path / "t").write_text("".join(f"{pair.references[0]}\n" for pair in pairs))
+    found = []
+    for name, where in (("here", ()), ("there", joining(engine, tmp_path))):
+        made = {end: tmp_path / f"{name}.{end}" for end in ("links", "model", "tsv")}
+        written = ("-o", made["links"], "--train", made["model"], "--scores", made["tsv"])
+        code, _, said = run_cli("engine", "align", tmp_path / "s", tmp_path / "t", "--method", method, *written, *where)
+        assert code == 0, said
+        with np.load(made["model"]) as kept:
+            arrays = {column: kept[column].tobytes() for column in kept.files}
+        found.append((made["links"].read_bytes(), made["tsv"].read_bytes(), arrays))
+    assert found[0] == found[1]
+    assert len(found[0][0]) > 1000

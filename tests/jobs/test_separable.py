@@ -151,7 +151,7 @@ def by_linprog(differences):
     return out
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 4))
 @example(1086, 3, 2)  # a third constraint has a share of 1e-17 in what two others cancel
 def test_conflicts_are_those_of_a_programme_for_each_wish(seed, n, d):

@@ -14,7 +14,7 @@ from luthier.kbest.reading.columns import Spans
 
 SPACE = b" \t\n\v\f\r"
 lines_of = st.lists(st.text("aH-D12\t \v\u00a0", max_size=12).map(str.encode), max_size=6)
-quickly = settings(max_examples=40, deadline=None)
+quickly = settings(max_examples=40)
 
 
 def spans(lines):

@@ -14,7 +14,7 @@ from luthier.kbest.features import Features
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.booleans()), max_size=40)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(ROWS, st.integers(0, 3))
 def test_what_is_kept_is_what_take_would_have_taken(rows, width):
     keep = np.array([kept for _, _, kept in rows], np.bool_)

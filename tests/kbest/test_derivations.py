@@ -38,7 +38,7 @@ def content(derivations):
     return rows, table
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.lists(st.lists(RULE, max_size=4), max_size=4), min_size=1, max_size=3))
 def test_rules_are_interned_block_by_block(blocks):
     names, table = NameTable(), RuleTable()

@@ -17,7 +17,7 @@ from luthier.kbest.storage.pool_file import save_pool
 from oracles import first_of_equals as plain_first_of_equals
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(small_lists(n_features=2, max_rows=12))
 def test_the_first_of_each_kind_stays(lists):
     for sparse in (0, 1, 2):
@@ -82,7 +82,7 @@ def write_samples(path, *, counts=None):
     return path
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(small_lists(n_features=2, max_rows=12))
 def test_repeats_are_counted_by_their_first(lists):
     rows = [(i, text, *numbers) for i, part in enumerate(lists) for text, numbers in part]

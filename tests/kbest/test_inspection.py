@@ -12,7 +12,7 @@ from luthier.kbest import inspect as inspection
 from luthier.kbest.inspect import inspect, linear_relations, summarize_features
 from oracles import first_of_equals
 
-quickly = settings(deadline=None, max_examples=50)
+quickly = settings(max_examples=50)
 
 
 @quickly

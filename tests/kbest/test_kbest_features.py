@@ -20,7 +20,7 @@ from oracles import score
 NAMES = ("a", "b", "c", "d")
 any_number = st.sampled_from([0.0, -0.0, 0.1, -0.3, 1e-300, 1e17, 3.0, -7.0])
 tables = st.lists(st.tuples(*[any_number] * 4), max_size=7)
-quickly = settings(deadline=None, max_examples=50)
+quickly = settings(max_examples=50)
 
 
 def values(features):

@@ -18,7 +18,7 @@ from luthier.kbest.pool import Statistics
 ID_SETS = st.permutations(["0", "1", "x 1", "", "ü", "2"])
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.lists(st.tuples(small_lists(), ID_SETS, st.integers(0, 3)), min_size=1, max_size=3))
 def test_lists_are_joined_by_id_and_earlier_pools_stand_first(drawn):
     names = [("a", "b", "c"), ("c", "d", "a"), ("e", "a", "d")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from luthier.core.errors import InputError
@@ -28,7 +28,6 @@ def resolved(*pairs):
 pair = st.tuples(st.sampled_from(["", "a", "b", "a_0", "ü"]), st.integers(-1, 4))
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(pair, max_size=6), max_size=4))
 def test_numbers_are_those_of_a_dictionary(batches):
     table, known = NameTable(), {}

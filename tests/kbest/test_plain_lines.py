@@ -111,7 +111,7 @@ NUMBERS = (
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.data())
 def test_lines_of_many_names_and_numbers_are_read_alike(data):
     by_position = data.draw(st.dictionaries(st.sampled_from(["lm", "tm", "x_y"]), st.integers(1, 3), max_size=3))

@@ -14,7 +14,7 @@ from luthier.core.errors import LuthierError
 from luthier.corpus.texts import Texts
 from luthier.kbest.pool import Statistics
 
-quickly = settings(deadline=None, max_examples=40)
+quickly = settings(max_examples=40)
 
 
 def test_counts():

@@ -273,7 +273,7 @@ def read_in_blocks(path, block_bytes, **options):
         return read_pool(path, **options)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(texts, st.integers(1, 200))
 def test_lists_are_read_as_by_a_slow_reader_in_blocks_of_any_size(tmp_path_factory, rows, block_bytes):
     text = "".join(

@@ -17,7 +17,7 @@ from oracles import winners
 vectors = st.lists(st.tuples(*[small_integers] * 3), min_size=1, max_size=19)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(small_lists(), vectors, st.integers(0, 3))
 def test_one_vector_many_vectors_and_any_storage_select_what_a_plain_search_does(lists, vectors, sparse):
     pool = make_pool(lists, sparse=sparse)
@@ -90,7 +90,6 @@ def test_weights_that_do_not_fit_are_refused():
     assert rerank(pool, np.ones((0, 3))).shape == (0, 1)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 12))
 def test_blocks_of_segments_are_a_partition(counts, rows):
     offsets = np.cumsum([0, *counts])

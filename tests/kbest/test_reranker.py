@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import luthier
@@ -99,7 +99,6 @@ assert {{name.partition(".")[0] for name in sys.modules}} - sys.stdlib_module_na
     assert found.returncode == 0, found.stderr
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(*[st.integers(-2, 2)] * 3), min_size=1, max_size=8), st.tuples(*[st.integers(-2, 2)] * 3))
 def test_rank_is_a_stable_sort(rows, weights):
     model = luthier.Reranker(dict(zip("abc", map(float, weights), strict=True)))

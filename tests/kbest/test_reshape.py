@@ -12,7 +12,7 @@ from luthier.core.errors import LuthierError
 from luthier.kbest.merge import cap, split
 from oracles import best_rows
 
-quickly = settings(deadline=None, max_examples=40)
+quickly = settings(max_examples=40)
 
 
 @quickly

@@ -39,7 +39,7 @@ def test_every_part_comes_back(tmp_path, pool):
     assert is_pool(tmp_path / "p.arrow")
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), unique=True, max_size=4))
 def test_names_of_any_characters(tmp_path_factory, names):
     path = tmp_path_factory.mktemp("names") / "p.arrow"

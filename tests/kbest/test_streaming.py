@@ -25,7 +25,7 @@ def moses(lists):
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.lists(st.tuples(*[st.integers(-2, 2)] * 2), min_size=1, max_size=6), min_size=1, max_size=9),
        st.integers(1, 9), st.integers(20, 80))  # fmt: skip
 def test_stretches_are_the_list_cut_between_sentences(tmp_path_factory, lists, rows, block_bytes):
@@ -46,7 +46,7 @@ def test_stretches_are_the_list_cut_between_sentences(tmp_path_factory, lists, r
         assert len(parts) > 1
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(small_lists(), st.tuples(*[st.integers(-2, 2)] * 3), st.integers(1, 4))
 def test_the_n_best_are_those_that_sorting_finds(lists, weights, n):
     pool = make_pool(lists)

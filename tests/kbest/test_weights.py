@@ -31,7 +31,7 @@ def write(tmp_path):
     return write
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(tables, st.sampled_from(["text", "moses", "json"]))
 def test_what_is_written_reads_back_and_what_cannot_be_is_refused(tmp_path_factory, weights, style):
     path = tmp_path_factory.mktemp("weights") / "w"

@@ -51,7 +51,7 @@ def points_in(low, high, rng, n=40):
 
 @compiled
 @pytest.mark.parametrize("spec", SPECS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**9), whole=st.booleans(), scale=st.sampled_from([1e-12, 1.0, 1e12]), turn=st.booleans())
 def test_nothing_in_a_box_exceeds_its_bound_or_leaves_what_is_left_of_it(spec, seed, whole, scale, turn):
     rng = np.random.default_rng(seed)
@@ -96,7 +96,7 @@ def test_weights_of_a_space_have_a_place_in_it_and_others_none(make):
 
 
 @compiled
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10**9), whole=st.booleans())
 def test_what_a_rerank_selects_is_among_the_rows_that_can_win(seed, whole):
     rng = np.random.default_rng(seed)

@@ -12,7 +12,7 @@ from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import tuner
 from small_problems import random_problem
 
-unhurried = settings(deadline=None, max_examples=40)
+unhurried = settings(max_examples=40)
 
 
 def pair(seed, metric, *, sparse=False):

@@ -53,7 +53,7 @@ def as_set(gains):
     return sorted(tuple(round(x, 9) + 0.0 for x in row) for row in gains)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1, max_size=30))
 def test_the_filter_keeps_what_no_other_beats(rows):
     gains = np.array(rows, dtype=float)
@@ -61,7 +61,7 @@ def test_the_filter_keeps_what_no_other_beats(rows):
     assert sorted(map(tuple, gains[found].tolist())) == sorted(naive_front(set(map(tuple, gains.tolist()))))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 100_000))
 def test_the_front_of_a_line_is_that_of_all_its_intervals(seed):
     pool = small_pool(seed, 3, 4)
@@ -93,7 +93,7 @@ def crossings(lines):
             yield (q * d - c * s) / det, (c * r - p * d) / det
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 100_000))
 def test_the_front_of_a_plane_is_that_of_all_its_cells(seed):
     """Every cell has three corners that are no line, and their centroid lies inside it."""

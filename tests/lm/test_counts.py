@@ -22,7 +22,7 @@ def tokens_of(sentences):
 
 
 @given(seed=st.integers(0, 2**32 - 1), n_words=st.integers(4, 30), order=st.integers(1, 6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_ngram_is_counted_with_its_beginning_and_end(seed, n_words, order):
     """Few words and up to 300 places: groups are large enough for either way of sorting."""
     rng = np.random.default_rng(seed)

@@ -82,7 +82,7 @@ def test_the_fallback_is_told_and_only_where_it_is_used():
     order=st.integers(1, 4),
     prune=st.sampled_from([(0,), (0, 1), (0, 0, 1), (0, 1, 2), (0, 0, 0, 1)]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_number_is_that_of_exact_fractions(sentences, order, prune):
     options = EstimateOptions(order=order, prune=prune[:order])
     twin = PlainKneserNey(sentences, order, options.thresholds)
@@ -104,7 +104,7 @@ def test_every_number_is_that_of_exact_fractions(sentences, order, prune):
     prune=st.sampled_from([(0,), (0, 0, 1), (0, 2)]),
     context=st.lists(st.sampled_from("abcdez"), max_size=5),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_probabilities_sum_to_one_in_every_context(sentences, order, prune, context):
     texts = [" ".join(words) for words in sentences]
     model = LanguageModel.from_arpa(estimate_lm(texts, EstimateOptions(order=order, prune=prune[:order])).model)

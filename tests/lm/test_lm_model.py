@@ -26,7 +26,7 @@ def model_of(plain, folder):
 
 @pytest.mark.parametrize("broken", [False, True], ids=["whole", "broken off"])
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_word_is_scored_as_the_formula_says(tmp_path_factory, seed, broken):
     rng = np.random.default_rng(seed)
     plain = random_model(rng, int(rng.integers(1, 7)), int(rng.integers(4, 8)), broken=broken, odd=bool(seed % 2))

@@ -66,7 +66,7 @@ def finished(model, states, row):
 
 @pytest.mark.parametrize("order", range(1, 7))
 @given(seed=st.integers(0, 23), cut=st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_way_of_cutting_a_sentence_gives_the_sum_of_its_words(opened, order, seed, cut):
     plain, model = opened(seed, order)
     rng = np.random.default_rng(cut)

@@ -16,7 +16,7 @@ def words_of(tokens, vocab):
 
 
 @given(corpora(), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_tokens_are_those_of_str_split(corpus, lowercase):
     batch = Batch.from_lines(*corpus)
     numbered = batch.numbered(lowercase=lowercase)
@@ -26,7 +26,7 @@ def test_tokens_are_those_of_str_split(corpus, lowercase):
 
 
 @given(corpora(), st.booleans(), st.sampled_from(["drop", "keep", "single"]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_characters(corpus, lowercase, whitespace):
     batch = Batch.from_lines(*corpus)
     shape = {"drop": lambda t: "".join(t.split()), "keep": str, "single": lambda t: " ".join(t.split())}

@@ -40,7 +40,7 @@ def settings_of_both(draw):
 
 
 @given(corpora(), settings_of_both())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_equals_sacrebleu_on_corpora_and_sentences(corpus, both):
     hyps, streams = corpus
     ours, theirs = both

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from against_sacrebleu import corpora
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from luthier.metrics.batch import Batch
@@ -17,7 +17,6 @@ def expected(hyps, streams, prepare):
 
 
 @given(corpora(), st.booleans(), st.booleans())
-@settings(deadline=None)
 def test_equals_the_plain_table_over_code_points(corpus, spaces, lowercase):
     def prepare(text):
         text = text.lower() if lowercase else text  # before words are joined: some letters ask for their end

@@ -23,7 +23,7 @@ from luthier.metrics.methods.chrf import Method as Chrf
         }
     ),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_equals_sacrebleu_on_corpora_and_sentences(corpus, parameters):
     hyps, streams = corpus
     theirs, ours = sacrebleu.CHRF(**parameters), Chrf(**parameters)

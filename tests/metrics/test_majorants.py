@@ -60,7 +60,7 @@ def cap_matches(metric, sums):
 
 @pytest.mark.parametrize("spec", METRICS)
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), size=st.sampled_from([2, 9, 60, 100_000]))
 def test_no_sums_between_the_corners_exceed_the_limit(spec, sign, seed, size):
     metric, rng = load_metric(spec), np.random.default_rng(seed)

@@ -45,7 +45,7 @@ def all_choices(offsets):
 
 
 @given(small_lists(), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_sentence_oracle_equals_a_loop(lists, worst):
     stats, offsets = lists
     selection = sentence_oracle(BLEU, stats, offsets, worst=worst)
@@ -60,7 +60,7 @@ def test_sentence_oracle_equals_a_loop(lists, worst):
 
 
 @given(small_lists(), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_corpus_oracle_is_a_local_optimum_within_the_bounds(lists, worst):
     stats, offsets = lists
     metric = Expression((BLEU,), (1.0,), 0.0, not worst)
@@ -81,7 +81,7 @@ def test_corpus_oracle_is_a_local_optimum_within_the_bounds(lists, worst):
 
 
 @given(small_lists())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_worst_of_a_metric_is_best_of_its_reverse(lists):
     stats, offsets = lists
     reverse = Expression((BLEU,), (1.0,), 0.0, False)

@@ -9,7 +9,6 @@ from oracles import bag_distance, edit_distance, fewest_edits
 
 
 @given(corpora())
-@settings(deadline=None)
 def test_equals_bags_of_words(corpus):
     hyps, streams = corpus
     stats = Per().stats(Batch.from_lines(hyps, streams))
@@ -19,7 +18,7 @@ def test_equals_bags_of_words(corpus):
 
 
 @given(corpora())
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_is_never_above_word_edits_and_blind_to_order(corpus):
     hyps, streams = corpus
     stats = Per().stats(Batch.from_lines(hyps, streams))

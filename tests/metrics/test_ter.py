@@ -38,7 +38,7 @@ def shuffled(rng, words, *, n_moves, p_replace, p_drop, vocabulary):
 
 
 @given(corpora(), st.booleans(), st.booleans(), st.booleans(), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_equals_sacrebleu_under_every_option(corpus, case_sensitive, normalized, no_punct, asian_support):
     hyps, streams = corpus
     options = {
@@ -62,13 +62,13 @@ def test_equals_sacrebleu_under_every_option(corpus, case_sensitive, normalized,
         )
     )
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_equals_sacrebleu_where_words_repeat(pairs):
     assert_equals_sacrebleu(pairs)
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_equals_sacrebleu_where_blocks_have_moved(seed):
     rng = np.random.default_rng(seed)
     pairs = []

@@ -34,13 +34,12 @@ def expected(sentences, distance=edit_distance):
 
 
 @given(lists(["a", "b", "c", "d"], max_words=9))
-@settings(deadline=None)
 def test_equals_the_plain_table(sentences):
     np.testing.assert_array_equal(Wer().stats(batch_of(sentences)), expected(sentences))
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_references_of_any_number_of_blocks(seed):
     """Lengths around multiples of 64, words that repeat, hypotheses near their reference and far from it."""
     rng = np.random.default_rng(seed)
@@ -54,7 +53,7 @@ def test_references_of_any_number_of_blocks(seed):
 
 
 @given(corpora())
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_words_are_those_of_str_split(corpus):
     hyps, streams = corpus
     sentences = [([hyp.lower()], [stream[i].lower() for stream in streams]) for i, hyp in enumerate(hyps)]

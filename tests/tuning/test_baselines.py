@@ -14,7 +14,7 @@ from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.validation.baselines import CORRELATED, DECLARED, FIRST, ORACLE, RANDOM, START, baselines
 from small_problems import problem_of, random_problem
 
-unhurried = settings(deadline=None, max_examples=40)
+unhurried = settings(max_examples=40)
 
 
 def lists_of(problem):

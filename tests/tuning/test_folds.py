@@ -27,7 +27,7 @@ def pool_of(sentences=12, **columns):
     return dataclasses.replace(pool, columns={**pool.columns, **values})
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(2, 10), st.integers(0, 100), st.lists(st.integers(0, 11), max_size=8))
 def test_no_sentence_is_on_both_sides(n_folds, seed, again):
     pool = pool_of().take_sentences([*range(12), *again])  # some sentences stand several times

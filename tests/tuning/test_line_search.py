@@ -56,7 +56,7 @@ def assert_curve_is_what_reranking_gives(problem, start, direction, curve):
         assert curve.gain_at(t) == gain
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10_000), st.sampled_from([1, 3, 9]))
 @example(502, 9)
 def test_every_interval_has_the_gain_of_a_plain_rerank(seed, k):

@@ -38,7 +38,7 @@ def test_three_in_order_by_hand():
     assert loss_of(problem, 1).value_and_gradient(np.ones(1))[0] == pytest.approx(100 * first)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000), st.sampled_from([1, 2, 100]), st.sampled_from([0.5, 5.0, 400.0]))
 def test_the_loss_with_ties_and_wide_scores(seed, stages, size):
     problem = tied_problem(seed)

@@ -32,7 +32,7 @@ def objective(new, old, rows, gains, limit, *, oracle, scale):
     return 0.5 * np.sum((new - old)[free] ** 2 / scale[free]) + limit * slacks.sum()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @example(274072, 0, 10.0)
 @given(st.integers(0, 10**6), st.sampled_from([0, 1, 3]), st.sampled_from([0.01, 0.1, 10.0]))
 def test_the_quadratic_program_against_a_general_solver(seed, sparse, limit):
@@ -69,7 +69,6 @@ def test_the_quadratic_program_against_a_general_solver(seed, sparse, limit):
     assert value - lost == pytest.approx(-bounded.fun, abs=1e-5)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.booleans(), st.integers(0, 7))
 def test_the_rows_that_make_conditions(seed, hope, most):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from margins import check_tuner, feature_rows, run_states, text_problem
 
@@ -77,7 +77,6 @@ def test_it_keeps_to_the_contract(metric, average):
     check_tuner("mira-batch", metric, sparse=2, epochs=3, average=average)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6))
 def test_outcomes_are_the_distinct_statistics_of_each_list(seed):
     rng = np.random.default_rng(seed)
@@ -107,7 +106,6 @@ def test_gains_in_words():
     )
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6))
 def test_oracles_and_ties(seed):
     rng = np.random.default_rng(seed)

@@ -50,7 +50,7 @@ def by_differences(term, weights, step=1e-6):
     return out
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.sampled_from(["lnr", "mnr"]),
     st.sampled_from([0.5, 1.0, 2.0, 7.0]),

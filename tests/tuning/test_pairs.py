@@ -107,7 +107,7 @@ def test_the_length_filter_leaves_out_long_worse_ones():
     assert (0, 1) in set(zip(everything.better.tolist(), everything.worse.tolist(), strict=True))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 1000), st.integers(0, 4))
 def test_differences_sums_and_squares_are_the_same_in_dense_and_sparse_storage(seed, n_dense):
     rng = np.random.default_rng(seed)

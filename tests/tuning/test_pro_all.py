@@ -48,7 +48,7 @@ def loss_of(problem, loss, by_gap):
 
 
 @pytest.mark.parametrize(("loss", "by_gap"), CASES)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10_000), st.sampled_from([0.1, 1.0, 30.0, 400.0]))
 def test_losses_are_those_of_brute_force_even_for_wide_scores(loss, by_gap, seed, size):
     problem = tied_problem(seed)

@@ -37,7 +37,7 @@ def values_at(pool, weights):
     return {name: float(np.mean([pool.columns[name][row] for row in rows])) for name in ("q", "r", "c")}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10_000))
 def test_the_worst_of_several_is_exact_on_a_line(seed):
     pool = small_pool(seed)
@@ -55,7 +55,7 @@ def test_the_worst_of_several_is_exact_on_a_line(seed):
         assert curve.gain_at(t) == pytest.approx(scaled.min(), abs=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.sampled_from([-0.5, 0.25, 1.0]))
 def test_a_constrained_optimum_is_the_best_that_keeps_the_limit_or_breaks_it_least(seed, bound):
     pool = small_pool(seed)

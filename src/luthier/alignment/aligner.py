@@ -16,9 +16,11 @@ from luthier.alignment.links import Links
 from luthier.alignment.model import Model
 from luthier.alignment.symmetrize import DEFAULT_WAY, symmetrize
 from luthier.alignment.table import Parameters, transfer, uniform
+from luthier.alignment.units import train_units
 from luthier.core.arrays import Float64
 from luthier.core.progress import Advance, progress
 from luthier.core.segments import offsets_from_counts, segment_of_rows
+from luthier.core.tasks import Engine
 from luthier.core.threads import executor
 
 Result = TypeVar("Result")
@@ -73,7 +75,7 @@ def align(
     max_words : int
         Pairs with more words on a side, or an empty side, are left out: they get no links.
     threads : int
-        With two, both directions are trained at once, with more also chains of ``fertility``; the result is the same.
+        With two, both directions are trained at once, with more also chains or parts of a text; the result is the same.
 
     Examples
     --------
@@ -86,10 +88,11 @@ def align(
     )
 
 
-def align_bitext(bitext: Bitext, method: Aligner, *, threads: int = 2) -> Alignment:
-    """Train an aligner on a parallel text and align it; see `align`."""
+def align_bitext(bitext: Bitext, method: Aligner, *, threads: int = 2, engine: Engine | None = None) -> Alignment:
+    """Train an aligner on a parallel text and align it, on threads or by an engine of units; see `align`."""
     cells = number_cells(bitext)
     ways = directions(cells)
+    label, passes = f"aligning, {method.name}", method.training_passes
 
     def work(side: int, stop: threading.Event, advance: Advance) -> tuple[Parameters, list[float], OneWay]:
         parameters, likelihoods, links = uniform(ways[side], method.start()), [], None
@@ -101,7 +104,11 @@ def align_bitext(bitext: Bitext, method: Aligner, *, threads: int = 2) -> Alignm
                 raise KeyboardInterrupt
         return parameters, likelihoods, links or method.link(ways[side], parameters)
 
-    forward, backward = _both_ways(work, threads, label=f"aligning, {method.name}", passes=method.training_passes)
+    if engine is None:
+        forward, backward = _both_ways(work, threads, label=label, passes=passes)
+    else:
+        with progress(label, 2 * passes or None) as advance:
+            forward, backward = train_units(bitext, cells, method, engine, advance)
     model = Model(
         method,
         bitext.source_words,

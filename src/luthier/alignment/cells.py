@@ -85,12 +85,15 @@ class Direction:
         Which predicted words occur.
     n_given : int
         Number of given words.
+    lengths : (·,) int64
+        How many given words sentences have, each number once.
     """
 
     text: Text
     given_of_type: Int32
     predicted_seen: np.ndarray[tuple[int], np.dtype[np.bool_]]
     n_given: int
+    lengths: Int64
 
     @property
     def n_predicted(self) -> int:
@@ -102,11 +105,25 @@ class Direction:
         """Number of sentence pairs, P."""
         return len(self.text.cell_offsets) - 1
 
+    def part(self, first: int, last: int) -> Direction:
+        """Return the pairs ``first:last`` by themselves, with the types of all."""
+        text, rows = self.text, slice(first, last + 1)
+        part = text._replace(
+            given_offsets=text.given_offsets[rows],
+            predicted_offsets=text.predicted_offsets[rows],
+            cell_offsets=text.cell_offsets[rows],
+        )
+        return dataclasses.replace(self, text=part)
+
 
 def number_cells(bitext: Bitext) -> Cells:
     """Return the cells of the pairs that are kept, in linear time."""
-    source, target = bitext.source.take(bitext.kept), bitext.target.take(bitext.kept)
-    n_sources, n_targets = len(bitext.source_words), len(bitext.target_words)
+    sides = bitext.source.take(bitext.kept), bitext.target.take(bitext.kept)
+    return number_tokens(*sides, len(bitext.source_words), len(bitext.target_words))
+
+
+def number_tokens(source: Tokens, target: Tokens, n_sources: int, n_targets: int) -> Cells:
+    """Return the cells of pairs of words of two vocabularies."""
     offsets = offsets_from_counts(source.lengths * target.lengths)
     if offsets[-1] > MOST_TYPES:
         raise LuthierError(
@@ -152,5 +169,5 @@ def directions(cells: Cells) -> tuple[Direction, Direction]:
     ):
         text = Text(given.offsets, predicted.offsets, predicted.ids, cells.offsets, cells.numbers, len(ways))
         occurs = np.bincount(predicted.ids, minlength=seen) > 0
-        ways.append(Direction(text, frozen(given_of_type), frozen(occurs), size))
+        ways.append(Direction(text, frozen(given_of_type), frozen(occurs), size, np.unique(given.lengths)))
     return ways[0], ways[1]

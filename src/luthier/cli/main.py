@@ -20,7 +20,7 @@ from luthier.cli.parser import HelpFormatter, Parser, UsageError, meant, spoken
 from luthier.core.errors import LuthierError, describe_os_error
 from luthier.core.params import DEFAULT_SEED
 from luthier.core.plugins import Plugin, available
-from luthier.core.start_up import as_command
+from luthier.core.start_up import as_command, expect_compiling
 
 COMMANDS = "luthier.cli.commands"
 COMMON_OPTIONS = "--threads, --seed, --quiet, --verbose and --json"
@@ -232,6 +232,7 @@ def _execute(module: Any, options: argparse.Namespace) -> int:
     from luthier.cli.output import Output
 
     name = module.__name__.removeprefix(f"{COMMANDS}.").replace(".", " ").replace("_", "-")
+    expect_compiling(getattr(module, "COLD_SECONDS", 0))
     with Output(quiet=options.quiet, as_json=options.json, verbose=options.verbose, command=name) as output:
         code: int | None = module.run(options, output)
         _tell_compiled(output.note)

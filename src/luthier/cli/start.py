@@ -47,16 +47,14 @@ def hear() -> None:
             raise KeyboardInterrupt
         later()
 
-    plain, depth = builtins.__import__, threading.local()
+    plain = builtins.__import__
 
     def importing(*arguments: Any, **options: Any) -> Any:
         """Import, and interrupt where the outermost import ends if Ctrl-C was pressed meanwhile."""
-        depth.now = getattr(depth, "now", 0) + 1
         try:
             return plain(*arguments, **options)
         finally:
-            depth.now -= 1
-            if waiting.is_set() and not depth.now and not _is_importing(sys._getframe(1)):
+            if waiting.is_set() and not _is_importing(sys._getframe(1)):
                 _raise_in_main(waiting)
 
     def unraisable(what: Any) -> None:

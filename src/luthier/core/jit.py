@@ -21,7 +21,7 @@ from typing import Any
 
 from luthier.core.kernel_files import EVERY_RUN, NoStamp
 from luthier.core.progress import notice, progress
-from luthier.core.start_up import is_command, link_first, load_array_functions, numba_alone
+from luthier.core.start_up import compiling_seconds, is_command, link_first, load_array_functions, numba_alone
 
 with numba_alone() if is_command() else contextlib.nullcontext():
     import numba
@@ -42,7 +42,7 @@ __all__ = [
     "when_compiling",
 ]
 
-FIRST_RUN = "compiling kernels, once: later runs find them ('luthier warm' compiles all) …"
+FIRST_RUN = "compiling kernels, once{}: later runs find them ('luthier warm' compiles all) …"
 
 
 def _before_compiling() -> None:
@@ -66,7 +66,8 @@ class _Announcer(event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: event.Event) -> None:
         if not self.said:
-            notice(self.trouble or FIRST_RUN)
+            most = compiling_seconds()
+            notice(self.trouble or FIRST_RUN.format(f", in up to {most} s or so" if most else ""))
         self.said = True
         first, self.first = self.first, None
         if first is not None:

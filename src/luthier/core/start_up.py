@@ -14,12 +14,14 @@ import threading
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from luthier.core.plugins import may_be_declared
 
 _COMMAND = threading.Event()  # seen by all threads
+_compiling: ContextVar[int] = ContextVar("luthier_compiling_seconds", default=0)
 
 
 @contextmanager
@@ -43,6 +45,16 @@ def take_process() -> None:
 def is_command() -> bool:
     """Return whether the process is our own command's, or one that does its work."""
     return _COMMAND.is_set()
+
+
+def expect_compiling(seconds: int) -> None:
+    """Say how long compiling takes at most, about, where no kernel of this command is there yet; 0 if nobody knows."""
+    _compiling.set(seconds)
+
+
+def compiling_seconds() -> int:
+    """Return what was said last."""
+    return _compiling.get()
 
 
 # How our own command loads Numba: without what none of our kernels needs. A host's Numba is loaded as it is.

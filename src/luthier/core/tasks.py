@@ -109,6 +109,22 @@ def run_units(
     return dict(sorted(found.items()))
 
 
+def each_result(work: Work, given: Shared, units: Units, engine: Engine) -> Generator[Any, None, None]:
+    """Yield the results of all units in the order of `units`; none is kept longer than the order needs."""
+    path_of(work)
+    early: dict[int, Any] = {}
+    ended, numbers = threading.Event(), iter(units)
+    wanted = next(numbers, None)
+    with contextlib.closing(_results(engine, work, given, units, ended)) as results:
+        for number, result in results:
+            early[number] = result
+            while wanted in early:
+                yield early.pop(wanted)
+                wanted = next(numbers, None)
+    if ended.is_set():
+        raise KeyboardInterrupt
+
+
 def _results(
     engine: Engine, work: Work, given: Shared, units: Units, stop: threading.Event
 ) -> Generator[tuple[int, Any], None, None]:

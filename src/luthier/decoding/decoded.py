@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from luthier.core.arrays import Float64, Int32
+from luthier.corpus.lattices import Lattice
 from luthier.corpus.texts import Texts, Tokens
 from luthier.decoding.chart.search import SearchReport
 from luthier.decoding.forests.hypergraph import Hypergraph, RuleTable
@@ -49,7 +51,8 @@ class Prepared:
     ----------
     sentences : N texts
     words : Tokens
-        Numbers of source words; those that the grammar does not have come behind its own.
+        Numbers of source words, of a lattice those of its arcs; those that the grammar does not have come behind its
+        own.
     pass_through : (T,) int32
         The rule that leaves each word as it is.
     table : RuleTable
@@ -59,6 +62,7 @@ class Prepared:
         What each model says of a rule's words alone.
     unknown : (R, L) float64
         How many of them it does not know.
+    lattices : by the numbers of sentences
     """
 
     sentences: Texts
@@ -68,6 +72,7 @@ class Prepared:
     symbols: Int32
     alone: Float64
     unknown: Float64
+    lattices: Mapping[int, Lattice]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

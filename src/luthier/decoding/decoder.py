@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import queue
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from luthier.core.arrays import Float64, all_finite, flat, give_back
-from luthier.core.errors import LuthierError, excerpt
+from luthier.core.arrays import Float64, Int32, all_finite, flat, give_back
+from luthier.core.errors import LuthierError
 from luthier.core.progress import notice, progress
 from luthier.core.threads import map_in_order
+from luthier.corpus.lattices import Lattice, read_lattices
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.decoding.chart import _harvest_kernels as kernels
@@ -33,7 +34,7 @@ from luthier.grammar.grammar import Grammar
 from luthier.lm.model import LanguageModel, new_states
 
 LARGE = 100_000  # rules: making ready so many leaves much memory behind
-LATTICE = re.compile(r"\(\s*\(\s*\(\s*['\"]")  # as PLF begins: ((('word', cost, length), …), …)
+LATTICE_COST = "LatticeCost"  # the costs of the arcs passed, as they are written
 
 
 class Decoder:
@@ -84,7 +85,6 @@ class Decoder:
         texts = sentences if isinstance(sentences, Texts) else Texts.from_strings(sentences)
         if self._prepared is not None and self._prepared.sentences == texts:
             return self._prepared
-        _refuse_lattices(texts)
         grammar, models = self.grammar, self._models
         if len(grammar.trie.roots) > 1 and len(grammar.trie.roots) != len(texts):
             raise LuthierError(
@@ -92,9 +92,15 @@ class Decoder:
                 "hint: a grammar extracted for sentences is for these, in this order"
             )
         known = Interner.of(grammar.source_words)
-        tokens = tokenize(texts, known)
+        lattices = read_lattices(texts)
+        tokens = tokenize(_with_words(texts, lattices), known)
         met, which = np.unique(tokens.ids, return_inverse=True)
-        table = make_table(grammar, self._rows, known.texts().take(met), models.names)
+        if lattices and LATTICE_COST in grammar.feature_names:
+            raise LuthierError(
+                f"expected a grammar without the feature {LATTICE_COST!r}, which arcs have. hint: rename it"
+            )
+        state_names = (*models.names, LATTICE_COST) if lattices else models.names
+        table = make_table(grammar, self._rows, known.texts().take(met), state_names)
         own = Texts(
             table.texts.offsets[: grammar.n_rules + 1], table.texts.data
         )  # one copy of the grammar's rows is enough
@@ -115,6 +121,7 @@ class Decoder:
             flat(symbols),
             flat(alone),
             flat(unknown[:, : len(models.given)]),
+            lattices,
         )
         if len(table) >= LARGE:
             give_back()
@@ -233,12 +240,14 @@ class Decoder:
         """Return what a search knows of the rules under weights; the best of each source side first."""
         given, table, grammar = self._models.given, ready.table, self.grammar
         said = np.zeros(len(self._models))
-        said[: len(given)] = state[::2]
+        said[: len(given)] = state[: 2 * len(given) : 2]
         scores = rule_scores.copy()
-        for column, weight in zip(ready.unknown.T, state[1::2], strict=True):
+        for column, weight in zip(ready.unknown.T, state[1 : 2 * len(given) : 2], strict=True):
             scores += weight * column
         estimates = scores + ready.alone @ said
-        if not all_finite(estimates):
+        cost_weight = float(state[-1]) if ready.lattices else 0.0
+        costs = [cost_weight * float(np.abs(lattice.costs).sum()) for lattice in ready.lattices.values()]
+        if not all_finite(estimates) or not math.isfinite(math.fsum(costs)):
             raise LuthierError("expected weights under which scores stay finite, found larger ones")
         order = np.arange(len(table), dtype=np.int32)
         kernels.sort_sides(flat(grammar.rule_offsets), estimates, order)
@@ -254,6 +263,7 @@ class Decoder:
             ready.symbols,
             flat(said),
             self._models.tables,
+            cost_weight,
         )
 
 
@@ -275,27 +285,53 @@ class _Work:
         if not len(ids):
             forest = _empty_forest(len(table.state_names))
             return Translation(forest, k_best(forest, np.zeros(0), table, k), SearchReport())
-        words = np.where(ids < len(self.grammar.source_words), ids, -1).astype(np.int32)
-        roots, glue = self.grammar.trie.roots, self.grammar.n_rules
-        root = int(roots[row if len(roots) > 1 else 0])
-        sentence = Sentence(flat(words), flat(ready.pass_through[span]), root, self.options.max_span, glue)
-        report = search(self.rules, sentence, space, self.options, goal_rule=glue + N_GLUE - 1)
-        forest = read_forest(space, len(ids), self.options.max_span, ready.unknown)
+        lattice, goal = ready.lattices.get(row), self.grammar.n_rules + N_GLUE - 1
+        sentence = self._sentence(row, span, lattice)
+        least = 1 if lattice is None else lattice.longest_needed()
+        try:
+            report = search(self.rules, sentence, space, self.options, goal_rule=goal, least=least)
+        except LuthierError as error:
+            raise LuthierError(f"sentence {row}: {error}") from None
+        forest = read_forest(space, sentence, ready.unknown, len(table.state_names))
         if sizes:
-            before = parse_size(self.rules, sentence, space, report.cells - len(ids), report.cells)
+            before = parse_size(self.rules, sentence, space, report.cells - sentence.n, report.cells)
             report = dataclasses.replace(report, before_models=before, after_models=forest_size(forest))
         scores = forest.edge_scores(self.rule_scores, self.state_weights)
         return Translation(forest, k_best(forest, scores, table, k, unique=unique), report)
 
+    def _sentence(self, row: int, span: slice, lattice: Lattice | None) -> Sentence:
+        """Return what is searched: words one behind another, or on the arcs of a lattice."""
+        ids, max_span, roots = self.ready.words.ids[span], self.options.max_span, self.grammar.trie.roots
+        n, width = len(ids), max_span
+        nodes: Int32 = np.arange(n + 1, dtype=np.int32)
+        starts, stops, costs, distances = nodes[:-1], nodes[1:], np.zeros(n), np.zeros((0, 0), dtype=np.int32)
+        if lattice is not None:
+            n, starts, stops, costs = lattice.n, lattice.starts, lattice.stops, lattice.costs
+            distances = lattice.distances()
+            near = np.argwhere(distances <= max_span)
+            width = int((near[:, 1] - near[:, 0]).max())
+        return Sentence(
+            n,
+            np.searchsorted(stops, np.arange(n + 1), side="right"),
+            flat(starts),
+            flat(costs),
+            flat(np.where(ids < len(self.grammar.source_words), ids, -1).astype(np.int32)),
+            flat(self.ready.pass_through[span]),
+            int(roots[row if len(roots) > 1 else 0]),
+            width,
+            distances,
+            max_span,
+            self.grammar.n_rules,
+        )
 
-def _refuse_lattices(texts: Texts) -> None:
-    """Raise for a line that looks like a lattice: it would be taken for one long unknown word."""
-    for row, text in enumerate(texts):
-        if LATTICE.match(text):
-            raise LuthierError(
-                f"expected words in sentence {row}, found a lattice (PLF): {excerpt(text.encode())}. hint: lattices "
-                "are not read; give the best path of each, as words"
-            )
+
+def _with_words(texts: Texts, lattices: Mapping[int, Lattice]) -> Texts:
+    """Return texts with the words of their arcs in place of lattices."""
+    if not lattices:
+        return texts
+    return Texts.from_strings(
+        " ".join(lattices[row].words) if row in lattices else text for row, text in enumerate(texts)
+    )
 
 
 def _empty_forest(n_state: int) -> Hypergraph:

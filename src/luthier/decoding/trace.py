@@ -8,6 +8,7 @@ import functools
 import numpy as np
 
 from luthier.core.arrays import Float64, Int32
+from luthier.corpus.lattices import is_lattice, parse_lattice
 from luthier.decoding.forests.hypergraph import LABELS, Hypergraph, RuleTable
 from luthier.decoding.rule_rows import N_GLUE
 from luthier.grammar.grammar import Grammar
@@ -149,7 +150,7 @@ class Trace:
 
 def trace(forest: Hypergraph, edge_scores: Float64, table: RuleTable, sentence: str, tree: DerivationTree) -> Trace:
     """Return what is to be drawn of a sentence: plain Python, for one sentence."""
-    source = sentence.split()
+    source = parse_lattice(sentence).steps() if is_lattice(sentence) else sentence.split()
     scores, words = np.empty(forest.n_nodes), [""] * forest.n_nodes
     for node in range(forest.n_nodes):
         edges = range(int(forest.edge_offsets[node]), int(forest.edge_offsets[node + 1]))

@@ -21,6 +21,7 @@ from luthier.core.files.tables import check_table_path, write_table
 from luthier.core.files.written import Written
 from luthier.core.html import Shown
 from luthier.core.params import checked
+from luthier.core.tasks import Engine
 from luthier.jobs.opening import AnyPath, cores
 
 
@@ -62,6 +63,7 @@ def align(
     apply: AnyPath | None = None,
     max_words: int = MAX_WORDS,
     threads: int | None = None,
+    engine: Engine | None = None,
     **parameters: Any,
 ) -> Aligned:
     """Align the words of a parallel text, by an aligner trained on it or by a kept model.
@@ -80,6 +82,8 @@ def align(
         A kept model to align with; nothing is learned.
     max_words
         Pairs with more words on a side, or an empty side, are left out: they get no links.
+    engine
+        Who runs chains, or passes over parts of the text, in place of threads (`luthier.core.tasks`).
 
     Examples
     --------
@@ -89,6 +93,8 @@ def align(
     """
     if apply is not None and (method is not None or parameters):
         raise LuthierError("a kept model (`apply`) has its method and options: leave those out")
+    if engine is not None and apply is not None:
+        raise LuthierError("a kept model is applied by this machine alone. hint: leave out `cluster`")
     if train is not None and apply is not None:
         raise LuthierError("a kept model is not trained again. hint: leave out `train`, or `apply`")
     if isinstance(method, Aligner) and parameters:
@@ -101,7 +107,8 @@ def align(
         alignment = apply_model(open_model(apply), source, target, max_words=max_words, threads=n_threads)
     else:
         chosen = method if isinstance(method, Aligner) else aligner(method or DEFAULT, **parameters)
-        alignment = align_bitext(read_bitext(source, target, max_words=max_words), chosen, threads=n_threads)
+        bitext = read_bitext(source, target, max_words=max_words)
+        alignment = align_bitext(bitext, chosen, threads=n_threads, engine=engine)
     links = alignment.symmetrized(symmetrize)
     written = Written()
     if output is not None:

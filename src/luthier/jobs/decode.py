@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import LuthierError
-from luthier.core.files.io import STDIN, check_apart, check_distinct, check_writable, write_lines
+from luthier.core.files.io import STDIN, check_apart, check_distinct, check_writable, display_name, write_lines
 from luthier.core.files.written import Written
 from luthier.core.html import Shown
 from luthier.core.params import checked, path_of, paths_of
 from luthier.core.progress import notice
+from luthier.corpus.lattices import read_lattices
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.decoding.chart.options import SearchOptions
@@ -100,7 +101,7 @@ def decode(
     Parameters
     ----------
     source
-        A file of sentences, one a line.
+        A file of sentences, one a line; with `grammar` also of lattices (PLF).
     model
         The folder of a trained model, in place of `grammar` and `lm`.
     weights, bins
@@ -151,6 +152,8 @@ def _decode(job: DecodeJob) -> Decoding:
     lines = read_lines(job.source)
     model = None if job.model is None else TranslationModel.open(job.model, job.weights)
     sentences = lines if model is None else model.source_lines(lines)
+    if model is None and read_lattices(lines, display_name(job.source)) and job.links is not None:
+        raise LuthierError("links name words by their places, and those of a lattice have none. hint: drop `links`")
     if job.trace is not None and job.trace >= len(sentences):
         raise LuthierError(f"expected a sentence from 0 to {len(sentences) - 1} to trace, found {job.trace}")
     decoder, weights = _open(job, sentences, model)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -22,7 +23,7 @@ from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.jit import compiler_seconds, when_compiling
 from luthier.core.progress import progress
 from luthier.core.start_up import is_command, take_process
-from luthier.core.tasks import Processes, Shared, find, path_of, run_units
+from luthier.core.tasks import Processes, Serial, Shared, find, path_of, run_units
 
 # The rooms whose jobs reach what a group of commands needs, as the list of commands has these groups.
 ROOMS = {
@@ -33,7 +34,16 @@ ROOMS = {
     "geometry": ("kbest", "metrics", "geometry", "landscape"),
     "translation models": ("alignment", "lm", "grammar", "features", "decoding"),
 }
-LONGEST = "luthier.jobs.warmup.landscape"  # more than half of all that is compiled
+# two thirds of all that is compiled, the longest first: processes that share the jobs then end at about the same time
+LONGEST = (
+    "tune_every_way",
+    "divide_planes",
+    "score_pairs",
+    "search_boxes",
+    "_search",
+    "sum_polytopes",
+    "_extract_rules",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +57,7 @@ class Warmed:
 def warm(groups: Sequence[str] = (), processes: int = 1) -> Warmed:
     """Run all kernels, or those of some groups of commands.
 
-    With several processes each compiles what its jobs need; this one then loads all that they kept.
+    With several processes each compiles what its jobs need.
 
     Raises
     ------
@@ -58,32 +68,24 @@ def warm(groups: Sequence[str] = (), processes: int = 1) -> Warmed:
         if group not in ROOMS:
             raise LuthierError(f"there is no group {group!r}. known: {', '.join(ROOMS)}")
     rooms = {room for group in groups for room in ROOMS[group]}
-    jobs = dict(enumerate(warmup_jobs(rooms)))
-    elsewhere: dict[int, float] = {}
-    with progress("compiling kernels") as advance:
-        if processes > 1:
-            longest_first = dict(sorted(jobs.items(), key=lambda job: not job[1].startswith(LONGEST)))
-            engine = Processes(processes)
-            elsewhere = run_units(run_job, Shared(None), longest_first, engine=engine, keep=lambda *_: advance(1))
-        here = run_units(run_job, Shared(None), jobs, keep=lambda *_: advance(1))
-    seconds = sum(here.values()) + sum(elsewhere.values())
-    if groups:
-        return Warmed(_ready(), seconds)
-    modules = kernel_modules()
-    counts = {module.__name__.removeprefix("luthier."): len(kernels_of(module)) for module in modules}
-    missed = [name for name, kernel in entry_kernels(modules).items() if not kernel.signatures]
-    if missed:
-        raise LuthierError(f"these kernels are never run by 'luthier warm': {', '.join(missed)}")
-    return Warmed(counts, seconds)
+    jobs = dict(enumerate(sorted(warmup_jobs(rooms), key=_turn)))
+    with progress("compiling kernels", len(jobs)) as advance:
+        engine = Processes(processes) if processes > 1 else Serial()
+        done = run_units(run_job, Shared(None), jobs, engine=engine, keep=lambda *_: advance(1))
+    seconds, reached = sum(job[0] for job in done.values()), {name for job in done.values() for name in job[1]}
+    if not groups:
+        modules = kernel_modules()
+        missed = [name for name in entry_kernels(modules) if name not in reached]
+        if missed:
+            raise LuthierError(f"these kernels are never run by 'luthier warm': {', '.join(missed)}")
+        reached = {f"{module.__name__}.{name}" for module in modules for name in kernels_of(module)}
+    counts = Counter(name.rpartition(".")[0].removeprefix("luthier.") for name in reached)
+    return Warmed(dict(sorted(counts.items())), seconds)
 
 
-def _ready() -> dict[str, int]:
-    """Return how many kernels of each file that was imported have been run."""
-    modules = [m for name, m in sorted(sys.modules.items()) if name.startswith("luthier.") and name.endswith("kernels")]
-    counts = {
-        m.__name__.removeprefix("luthier."): sum(bool(k.signatures) for k in kernels_of(m).values()) for m in modules
-    }
-    return {name: count for name, count in counts.items() if count}
+def _turn(path: str) -> int:
+    name = path.rpartition(":")[2]
+    return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
 
 def warmup_jobs(rooms: Collection[str] = ()) -> Iterator[str]:
@@ -94,13 +96,15 @@ def warmup_jobs(rooms: Collection[str] = ()) -> Iterator[str]:
                 yield from map(path_of, jobs)
 
 
-def run_job(_: None, path: str) -> float:
-    """Run one job; return the CPU seconds that compiling took."""
+def run_job(_: None, path: str) -> tuple[float, list[str]]:
+    """Run one job; return the CPU seconds that compiling took, and the kernels that have been run in this process."""
     before = compiler_seconds()[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LuthierWarning)
         find(path)()
-    return compiler_seconds()[0] - before
+    modules = [m for name, m in sorted(sys.modules.items()) if name.startswith("luthier.") and name.endswith("kernels")]
+    run = [f"{m.__name__}.{name}" for m in modules for name, one in kernels_of(m).items() if one.signatures]
+    return compiler_seconds()[0] - before, run
 
 
 def kernel_modules() -> list[ModuleType]:

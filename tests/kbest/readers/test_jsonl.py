@@ -332,7 +332,7 @@ def json_lines(draw):
     return line.decode("utf-8", "ignore").replace("\n", " ").encode()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(json_lines(), min_size=1, max_size=5))
 def test_the_scanner_agrees_with_json(lines):
     tape = tape_of(lines)
@@ -345,7 +345,7 @@ def test_the_scanner_agrees_with_json(lines):
             assert tape.roots[i] == json_tape.NO_ENTRY
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet='"\\/bfnrtu0123456789abcdefABCDEFdD8é ', max_size=24))
 def test_escapes_agree_with_json(inside):
     line = f'["{inside}"]'.encode()
@@ -384,7 +384,7 @@ def test_depth_has_a_limit():
     assert tape_of(lines).status.tolist() == [FINE, TOO_DEEP]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.fixed_dictionaries(

@@ -229,7 +229,7 @@ entry = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.lists(entry, min_size=1, max_size=5, unique_by=lambda text: text.split("=")[0].split(":")[0]), st.data())
 def test_features_of_a_line_are_those_of_a_plain_reader(tmp_path_factory, entries, data):
     gap = data.draw(st.sampled_from([" ", "  ", "\t"]))

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from luthier.alignment import _fertility_kernels as kernels
-from luthier.alignment.base import Aligner, Expectation, OneWay, Step
+from luthier.alignment.base import ChainAligner, Expectation, OneWay, Step
 from luthier.alignment.cells import Direction
 from luthier.alignment.table import LEAST, Parameters
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.core.segments import segment_blocks
-from luthier.core.threads import map_in_order
 
 REACH, MOST = 100, 7  # longest jumps, and most words of a place, that are told apart
 NULL_ALPHA, JUMP_ALPHA, FERTILITY_ALPHA = 0.001, 0.5, 0.5  # Dirichlet priors, as the paper has them
@@ -25,7 +24,7 @@ AVERAGED, BURN_IN, KEPT = 8, 12, 4  # sweeps at a chain's end; under parameters,
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Aligner):
+class Method(ChainAligner):
     """p ∝ (1 − p0)·t(e_j|f_i)·J(i − i')·J(i'' − i)·φ(c_i + 1|f_i)/φ(c_i|f_i), all other links given [ostling2016].
 
     t, J and φ have Dirichlet priors and are integrated out while chains are drawn; the answer is their mean over the
@@ -33,17 +32,10 @@ class Method(Aligner):
     and of each given word.
     """
 
-    draws = True
     passes: int = param(16, low=1, high=1000, help="sweeps with fertilities, of each chain")
     alpha: float = param(0.001, low=0.0, high=1000.0, help="Dirichlet prior of a translation")
     null: float = param(0.2, low=0.0, high=0.999, help="probability that a word has no partner, p0")
-    chains: int = param(3, low=1, high=100, help="chains of links that are averaged, each with its own seed")
     seed: int = param(0, low=0, high=2**32 - 1, help="start of all randomness")
-
-    @property
-    def training_passes(self) -> int:
-        """Number of steps: one a chain."""
-        return self.chains
 
     def start(self) -> Float64:
         """Return all jumps and all fertilities alike."""
@@ -53,26 +45,22 @@ class Method(Aligner):
         """Return how many numbers the method's own parameters are."""
         return len(self.start()) + n_given * (MOST + 1)
 
-    def train(self, direction: Direction, threads: int = 1) -> Iterator[Step]:
+    def average(self, direction: Direction, drawn: Iterable[Drawn]) -> Iterator[Step]:
         """Yield the parameters after each chain, averaged over those so far; the last has the links, too."""
-        averages = _Averages(direction)
+        averages: Averages | None = None
         states = []
-
-        def draw(chain: int) -> tuple[kernels.Links, float, _Averages]:
-            return self._chain(direction, chain, averages if threads == 1 else _Averages(direction))
-
-        for chain, (state, likelihood, own) in enumerate(map_in_order(draw, range(self.chains), threads)):
-            averages.join(own)
+        for chain, (state, likelihood, own) in enumerate(drawn):
+            averages = own if averages is None else averages.joined(own)
             states.append(state)
             parameters = averages.parameters(direction, self._priors(direction))
             found = Expectation(averages.types, averages.null, averages.jumps, likelihood)
             last = chain == self.chains - 1
             yield Step(found, parameters, self._link(direction, parameters, states) if last else None)
 
-    def _chain(self, direction: Direction, number: int, averages: _Averages) -> tuple[kernels.Links, float, _Averages]:
-        """Return the links at the end of a chain, the log-likelihood of its last sweep, and averages with its own."""
-        priors, likelihood = self._priors(direction), 0.0
-        state, counts = _state(direction, self.seed, number), _counts(direction, priors.alpha)
+    def draw(self, direction: Direction, chain: int) -> Drawn:
+        """Return the links at the end of a chain, the log-likelihood of its last sweep, and its averages."""
+        priors, likelihood, averages = self._priors(direction), 0.0, Averages(direction)
+        state, counts = _state(direction, self.seed, chain), _counts(direction, priors.alpha)
         sweeps = WORD_SWEEPS + JUMP_SWEEPS + self.passes
         with np.errstate(over="ignore"):  # whole numbers that are drawn by wrap around
             kernels.begin(direction.text, state, counts, self.null, REACH, MOST)
@@ -113,7 +101,7 @@ class Method(Aligner):
         return kernels.Priors(alpha, NULL_ALPHA, NULL_ALPHA * seen, JUMP_ALPHA, FERTILITY_ALPHA, self.null)
 
 
-class _Averages:
+class Averages:
     """Mean counts over sweeps and chains."""
 
     def __init__(self, direction: Direction) -> None:
@@ -131,12 +119,12 @@ class _Averages:
             sums += found
         self.sweeps += 1
 
-    def join(self, other: _Averages) -> None:
-        """Take those of another chain; sums of whole numbers are the same in any order."""
-        if other is not self:
-            for sums, found in zip(self._sums, other._sums, strict=True):
-                sums += found
-            self.sweeps += other.sweeps
+    def joined(self, other: Averages) -> Averages:
+        """Return these with those of another chain."""
+        for sums, found in zip(self._sums, other._sums, strict=True):
+            sums += found
+        self.sweeps += other.sweeps
+        return self
 
     def parameters(self, direction: Direction, priors: kernels.Priors) -> Parameters:
         """Return the parameters' means, given the counts."""
@@ -153,6 +141,9 @@ class _Averages:
         of_all = fertilities.sum(axis=0) + priors.fertility
         own = np.concatenate([jumps / jumps.sum(), of_all / of_all.sum(), known.reshape(-1)])
         return Parameters(np.minimum(probabilities, 1.0), np.clip(nothing, LEAST, 1.0), np.minimum(unseen, 1.0), own)
+
+
+Drawn = tuple[kernels.Links, float, Averages]
 
 
 def _state(direction: Direction, seed: int, number: int) -> kernels.Links:

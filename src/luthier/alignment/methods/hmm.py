@@ -105,7 +105,7 @@ class Method(EmAligner):
         """Return expected counts of words and, once Model 1 is done, of jumps: (R, 41), see `jump_rows`."""
         if number < self.model1_passes:
             return positions.expect(direction, parameters, tension=0.0, null=self.null)
-        rows = jump_rows(np.diff(direction.text.given_offsets))
+        rows = jump_rows(direction.lengths)
         counts, null_counts = np.zeros(len(parameters.probabilities)), np.zeros(direction.n_predicted)
         jump_counts = np.zeros_like(rows.choices)
         likelihood = kernels.expect(
@@ -126,7 +126,7 @@ class Method(EmAligner):
         """Return jumps that fit the expected counts better."""
         if number < self.model1_passes:
             return parameters.own
-        choices = jump_rows(np.diff(direction.text.given_offsets)).choices
+        choices = jump_rows(direction.lengths).choices
         return fit_jumps(parameters.own, found.own, choices)
 
     def link(self, direction: Direction, parameters: Parameters) -> OneWay:

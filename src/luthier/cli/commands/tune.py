@@ -168,7 +168,6 @@ def run(options: argparse.Namespace, output: Output) -> int:
         if set(answers) <= set(written):
             about = about_tuning(report, answers, normalized=not kept)
             record.finish(INTERRUPTED if report.interrupted else DONE, **about)
-    output.note(f"seed {options.seed}")
     shares = {share.name: share.as_dict() for share in weight_shares(report)}
     weights = {"as_found": bool(kept), "why": kept or None, "features": shares}
     about = {**report.as_dict(), "weights": weights, "compile_seconds": compiler_seconds()[0], "written": written}

@@ -160,6 +160,7 @@ def fill_cell(rules, chart, n_cubes, cell, limit):
     weights, models, n_models = rules.weights, rules.models, len(rules.weights)
     item_scores, ranks, item_states = chart.item_scores, chart.item_ranks, chart.item_states
     edges, edge_gains, cubes, heap, slots = chart.edges, chart.edge_gains, chart.cubes, chart.heap, chart.slots
+    cube_costs, cost_weight = chart.cube_costs, rules.cost_weight
     candidates, numbers, states = chart.candidates, chart.candidate_numbers, chart.candidate_states
     n_items, n_edges = chart.counts[ITEMS], chart.counts[EDGES]
     first_item, first_edge = n_items, n_edges
@@ -179,7 +180,7 @@ def fill_cell(rules, chart, n_cubes, cell, limit):
             rule = order[cubes[cube, 0] + candidates[scored, PLACES]]
             first = np.int64(tail_of(cubes, ranks, cube, 0, candidates[scored, PLACES + 1]))
             second = np.int64(tail_of(cubes, ranks, cube, 1, candidates[scored, PLACES + 2]))
-            total = rule_scores[rule]
+            total = rule_scores[rule] + cost_weight * cube_costs[cube]
             total += item_scores[first] if first >= 0 else 0.0
             total += item_scores[second] if second >= 0 else 0.0
             for m in range(n_models):
@@ -207,6 +208,7 @@ def fill_cell(rules, chart, n_cubes, cell, limit):
         add_edge(cubes, ranks, order, candidates, candidate, edges, n_edges, head)
         for m in range(n_models):
             edge_gains[n_edges, m] = numbers[candidate, GAINS + m]
+        edge_gains[n_edges, n_models] = cube_costs[candidates[candidate, CUBE]]
         n_edges += 1
         made = add_successors(cubes, candidates, candidate, made)
     rank_items(item_scores, ranks, first_item, n_items)
@@ -229,6 +231,7 @@ def fill_goal(rules, chart, cell, goal_rule):
             gain += append_word(tables, chart.candidate_states, m, SENTENCE_END)
             chart.edge_gains[edge, m] = gain
             total += weights[m] * gain
+        chart.edge_gains[edge, n_models] = 0.0
         best = max(best, total)
         chart.edges[edge, HEAD] = goal
         chart.edges[edge, RULE] = goal_rule

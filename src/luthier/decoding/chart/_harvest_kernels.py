@@ -37,14 +37,15 @@ def count_derivations(edge_offsets, tails, logs):
 @kernel
 def count_parses(rules, chart, sentence, n_x, logs):
     """Write log10 of the number of derivations of each cell, whatever models say; return how many nodes and edges."""
-    n, nodes, edges = len(sentence.words), 0, 0
+    n, nodes, edges = sentence.n, 0, 0
     for cell in range(len(logs)):
         start, stop = chart.cell_spans[cell, 0], chart.cell_spans[cell, 1]
         total = -math.inf
         if cell < n_x:
-            if stop - start == 1:
-                total = 0.0
-                edges += 1
+            for arc in range(sentence.arc_offsets[stop - 1], sentence.arc_offsets[stop]):
+                if sentence.starts[arc] == start:
+                    total = log_sum(total, 0.0)
+                    edges += 1
             for d in range(chart.cell_dots[cell, 0], chart.cell_dots[cell, 1]):
                 side = rules.trie_sides[chart.dot_nodes[d]]
                 n_rules = rules.rule_offsets[side + 1] - rules.rule_offsets[side] if side >= 0 else 0
@@ -139,7 +140,8 @@ def number_nodes(edges, n_edges, goal, nodes, counts):
 def write_edges(edges, gains, n_edges, unknown, nodes, places, forest):
     """Write the edges of numbered items, node by node, in the order in which they were popped.
 
-    `places` (V,) is where the edges of each node begin; `forest` is (tails, rules, state features).
+    `places` (V,) is where the edges of each node begin; `forest` is (tails, rules, state features): two of each model,
+    and the cost where there is one more.
     """
     tails, rules, features = forest
     for e in range(n_edges):
@@ -153,9 +155,11 @@ def write_edges(edges, gains, n_edges, unknown, nodes, places, forest):
             tails[at, gap] = nodes[tail] if tail >= 0 else -1
         rule = edges[e, RULE]
         rules[at] = rule
-        for m in range(features.shape[1] // 2):
+        for m in range(unknown.shape[1]):
             features[at, 2 * m] = gains[e, m]
             features[at, 2 * m + 1] = unknown[rule, m]
+        if features.shape[1] > 2 * unknown.shape[1]:
+            features[at, features.shape[1] - 1] = gains[e, gains.shape[1] - 1]
 
 
 @kernel

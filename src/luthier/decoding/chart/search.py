@@ -8,6 +8,7 @@ import time
 import numpy as np
 
 from luthier.core.arrays import Float64
+from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts
 from luthier.decoding.chart import _chart_kernels as chart_kernels
 from luthier.decoding.chart import _cube_kernels as cube_kernels
@@ -47,6 +48,7 @@ def parse_size(rules: Rules, sentence: Sentence, workspace: Workspace, n_x: int,
 
 
 GOAL = LABELS.index("goal")
+MOST_DOTS = 1 << 21  # of a lattice, whose ways may be more than any machine can count
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +58,7 @@ class SearchReport:
     Attributes
     ----------
     words : int
+        Of a lattice, its nodes but the last.
     cells : int
     pops_of_cell : int
         The most pops of a cell; fewer than asked for where the sentence's budget did not allow them.
@@ -86,11 +89,11 @@ class SearchReport:
 
 
 def search(
-    rules: Rules, sentence: Sentence, workspace: Workspace, options: SearchOptions, *, goal_rule: int
+    rules: Rules, sentence: Sentence, workspace: Workspace, options: SearchOptions, *, goal_rule: int, least: int = 1
 ) -> SearchReport:
-    """Fill the chart of a sentence of at least one word, up to the goal."""
+    """Fill the chart of a sentence of at least one word, up to the goal; spans of `least` nodes have all their time."""
     began = time.monotonic()
-    n = len(sentence.words)
+    n = sentence.n
     spans, n_x = cell_spans(n, sentence.max_span)
     limit = options.pops_of_cell(len(spans))
     workspace.begin(spans)
@@ -100,7 +103,7 @@ def search(
     else:
         for length in range(1, longest + 1):
             _fill(rules, workspace, sentence, n_x, length * n - length * (length - 1) // 2, limit)
-            if time.monotonic() - began >= options.seconds:
+            if length >= least and time.monotonic() - began >= options.seconds:
                 longest = length
                 break
     cut = longest < min(n, sentence.max_span)
@@ -121,23 +124,33 @@ def _fill(rules: Rules, workspace: Workspace, sentence: Sentence, n_x: int, unti
         status, needed = chart_kernels.fill_cells(rules, workspace.chart, sentence, n_x, until, limit)
         if status == chart_kernels.DONE:
             return
+        if status == chart_kernels.LACKS_DOTS and needed > MOST_DOTS and len(sentence.distances):
+            raise LuthierError(
+                f"expected a lattice along whose arcs rules match in at most {MOST_DOTS:,} ways, found more. "
+                "hint: prune the lattice, or lower `max_span`"
+            )
         workspace.grow(status, needed)
 
 
-def read_forest(workspace: Workspace, n_words: int, max_span: int, unknown: Float64) -> Hypergraph:
-    """Return the forest of the sentence whose chart was filled last; `unknown` (R, L) are each rule's unknown words."""
+def read_forest(workspace: Workspace, sentence: Sentence, unknown: Float64, n_state: int) -> Hypergraph:
+    """Return the forest of the sentence whose chart was filled last.
+
+    `unknown` (R, L) are each rule's unknown words; edges get two features of each model, and the cost of the words
+    of a lattice where `n_state` is one more.
+    """
+    n = sentence.n
     chart = workspace.chart
     n_edges, goal = int(chart.counts[cube_kernels.EDGES]), int(chart.counts[cube_kernels.ITEMS]) - 1
     nodes, counts = np.full(goal + 1, -1, dtype=np.int32), np.zeros(goal + 1, dtype=np.int64)
     size, kept = harvest_kernels.number_nodes(chart.edges, n_edges, goal, nodes, counts)
     offsets = offsets_from_counts(counts[:size])
     tails, rules = np.empty((kept, 2), dtype=np.int32), np.empty(kept, dtype=np.int32)
-    features = np.empty((kept, 2 * unknown.shape[1]))
+    features = np.empty((kept, n_state))
     harvest_kernels.write_edges(
         chart.edges, chart.edge_gains, n_edges, unknown, nodes, offsets[:-1].copy(), (tails, rules, features)
     )
     labels, spans = np.full(size, GOAL, dtype=np.uint8), np.empty((size, 2), dtype=np.int32)
-    spans[-1] = 0, n_words
-    n_x = sum(n_words - k for k in range(min(n_words, max_span)))
-    harvest_kernels.write_nodes(chart.cell_spans, chart.cell_items, n_x, n_x + n_words, nodes, labels, spans)
+    spans[-1] = 0, n
+    n_x = sum(n - k for k in range(min(n, sentence.max_span)))
+    harvest_kernels.write_nodes(chart.cell_spans, chart.cell_items, n_x, n_x + n, nodes, labels, spans)
     return Hypergraph(offsets, tails, rules, features, labels, spans)

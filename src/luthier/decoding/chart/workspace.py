@@ -36,6 +36,7 @@ class Workspace:
                 "dot_nodes": np.empty(size, np.int32),
                 "dot_gaps": np.empty(size, np.int32),
                 "dot_tails": np.empty((size, 2), np.int32),
+                "dot_costs": np.empty(size),
             }
         if group == kernels.LACKS_ITEMS:
             return {
@@ -43,10 +44,11 @@ class Workspace:
                 "item_ranks": np.empty(size, np.int32),
                 "item_states": np.empty(states, np.int32),
                 "edges": np.empty((size, 4), np.int32),
-                "edge_gains": np.empty((size, models)),
+                "edge_gains": np.empty((size, models + 1)),
             }
         return {
             "cubes": np.empty((size, 6), np.int32),
+            "cube_costs": np.empty(size),
             "candidates": np.empty((size, 4), np.int32),
             "candidate_numbers": np.empty((size, 1 + models)),
             "candidate_states": np.empty(states, np.int32),
@@ -74,7 +76,7 @@ class Workspace:
 
 
 def cell_spans(n: int, max_span: int) -> tuple[Int32, int]:
-    """Return the spans of the cells of n words in the order in which they are filled, and how many are X.
+    """Return the spans of the cells of n + 1 nodes in the order in which they are filled, and how many are X.
 
     >>> cell_spans(3, 2)[0].tolist(), cell_spans(3, 2)[1]
     ([[0, 1], [1, 2], [2, 3], [0, 2], [1, 3], [0, 1], [0, 2], [0, 3]], 5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.core.settings import parse_json
+from luthier.core.settings import T, parse_json, typed
 from luthier.explorer.sessions.session import Session
 
 LARGEST_WEIGHT = 1e30
@@ -19,26 +20,31 @@ LONGEST_TEXT = 200
 LARGEST_NUMBER = 2**53
 
 
+@dataclasses.dataclass(frozen=True)
+class _Weights:
+    """Weights as a request has them: those of a name, by its number, and (feature, value) for each that differs."""
+
+    base: int = 0
+    set: list[tuple[int, float]] = dataclasses.field(default_factory=list)
+
+
 class CheckedRequest:
     """The values of one request, by name."""
 
     def __init__(self, raw: bytes) -> None:
         try:
-            found = parse_json(raw, parse_constant=_no_constant)
+            self._values = typed(parse_json(raw, parse_constant=_no_constant), dict[str, Any], "the request")
         except ValueError as error:
             raise LuthierError(f"expected JSON, found {error}") from None
-        if not isinstance(found, dict):
-            raise LuthierError("expected a JSON object")
-        self._values: dict[str, Any] = found
 
     def part(self, name: str) -> CheckedRequest:
         """Return an object within the request; an empty one where there is none."""
         found = CheckedRequest(b"{}")
-        value = self._values.get(name, {})
-        if not isinstance(value, dict):
-            raise LuthierError(f"expected an object as {name!r}")
-        found._values = value
+        found._values = self._take(name, dict[str, Any], {})
         return found
+
+    def _take(self, name: str, kind: type[T], default: T | None = None) -> T:
+        return typed(self._values.get(name, default), kind, repr(name))
 
     def has(self, name: str) -> bool:
         """Return whether a value was given, and is not null."""
@@ -46,11 +52,11 @@ class CheckedRequest:
 
     def number(self, name: str, default: float | None = None) -> float:
         """Return a finite number."""
-        return _finite(self._values.get(name, default), name)
+        return _finite(self._take(name, float, default), name)
 
     def whole(self, name: str, *, low: int, high: int, default: int | None = None) -> int:
         """Return a whole number from `low` to `high`."""
-        return _whole(self._values.get(name, default), name, low, high)
+        return _within(self._take(name, int, default), name, low, high)
 
     def choice(self, name: str, words: Sequence[str]) -> str:
         """Return one of some words, the first if none is given."""
@@ -61,15 +67,15 @@ class CheckedRequest:
 
     def text(self, name: str) -> str:
         """Return a short text, empty if none is given."""
-        found = self._values.get(name, "")
-        if not isinstance(found, str) or len(found) > LONGEST_TEXT:
+        found = self._take(name, str, "")
+        if len(found) > LONGEST_TEXT:
             raise LuthierError(f"expected a text of at most {LONGEST_TEXT} characters as {name!r}")
         return found
 
     def items(self, name: str, *, most: int) -> list[Any]:
         """Return a list of at most so many things."""
-        found = self._values.get(name, [])
-        if not isinstance(found, list) or len(found) > most:
+        found = self._take(name, list[Any], [])
+        if len(found) > most:
             raise LuthierError(f"expected a list of at most {most} as {name!r}")
         return found
 
@@ -77,7 +83,7 @@ class CheckedRequest:
         """Return low and high for each of some axes, or None."""
         if not self.has(name):
             return None
-        ends = tuple(_finite(end, name) for end in self.items(name, most=2 * size))
+        ends = tuple(_finite(end, name) for end in self._take(name, list[float]))
         if len(ends) != 2 * size or not all(a < b for a, b in zip(ends[::2], ends[1::2], strict=True)):
             raise LuthierError(f"expected {size} times low and high, low below high, as {name!r}")
         return ends
@@ -93,20 +99,14 @@ class CheckedRequest:
 
 def weights_of(asked: Any, session: Session, name: str) -> Float64:
     """Return weights, (D,), from ``{"base": number, "set": [[feature, value], …]}``."""
-    if not isinstance(asked, dict) or not isinstance(asked.get("set", []), list):
-        raise LuthierError(f'expected {{"base": …, "set": […]}} as {name!r}')
-    base = _whole(asked.get("base", 0), "base", 0, len(session.named) - 1)
-    changes = asked.get("set", [])
-    if len(changes) > MOST_CHANGED:
-        raise LuthierError(f"expected at most {MOST_CHANGED} changed weights, found {len(changes)}")
-    weights = np.array(session.named[base].weights)
-    for item in changes:
-        if not isinstance(item, list) or len(item) != 2:
-            raise LuthierError(f"expected pairs of feature and value in {name!r}")
-        value = _finite(item[1], name)
-        if abs(value) > LARGEST_WEIGHT:
+    found = typed(asked, _Weights, repr(name))
+    if len(found.set) > MOST_CHANGED:
+        raise LuthierError(f"expected at most {MOST_CHANGED} changed weights, found {len(found.set)}")
+    weights = np.array(session.named[_within(found.base, "base", 0, len(session.named) - 1)].weights)
+    for feature, value in found.set:
+        if not abs(value) <= LARGEST_WEIGHT:
             raise LuthierError(f"expected weights of at most {LARGEST_WEIGHT:g}")
-        weights[_whole(item[0], name, 0, len(weights) - 1)] = value
+        weights[_within(feature, name, 0, len(weights) - 1)] = value
     return weights
 
 
@@ -120,16 +120,13 @@ def _no_constant(text: str) -> float:
     raise ValueError(f"{text}, which is no number")
 
 
-def _finite(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < math.inf:
+def _finite(value: float, name: str) -> float:
+    if not abs(value) < math.inf:
         raise LuthierError(f"expected a finite number as {name!r}")
-    try:
-        return float(value)
-    except OverflowError:
-        raise LuthierError(f"expected a finite number as {name!r}") from None
+    return value
 
 
-def _whole(value: Any, name: str, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+def _within(value: int, name: str, low: int, high: int) -> int:
+    if not low <= value <= high:
         raise LuthierError(f"expected a whole number from {low} to {high} as {name!r}")
     return value

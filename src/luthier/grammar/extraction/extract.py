@@ -15,6 +15,7 @@ from luthier.core.arrays import Int32, Int64
 from luthier.core.progress import progress
 from luthier.core.segments import segment_of_rows
 from luthier.core.threads import map_in_order
+from luthier.corpus.lattices import refuse_lattices
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.grammar.extraction.assembly import Block, Counts, join_parts, make_part
@@ -81,6 +82,7 @@ def extract(
     features
         Kinds: log, raw, counts, all.
     """
+    refuse_lattices(sentences)
     limits = limits or Limits()
     names = feature_names(features)
     text, offsets = number_words(model, sentences)

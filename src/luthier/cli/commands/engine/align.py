@@ -17,6 +17,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from luthier.cli.options.cluster import add_cluster_options, cluster_from
 from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.output import Output
 
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--join", nargs=2, metavar=("F", "B"), help="symmetrize two given files of links")
     parser.add_argument("--compare", nargs=2, metavar=("A", "B"), help="precision, recall and AER of A against B")
     parser.add_argument("--possible", metavar="P", help="further links that are not wrong, for --compare")
+    add_cluster_options(parser)
 
 
 def _length(text: str) -> int:
@@ -112,16 +114,18 @@ def _align(options: argparse.Namespace) -> Aligned:
         raise LuthierError("a kept model (--apply) has its method and options: leave those out")
     if not (options.output or options.scores or options.train):
         raise LuthierError("nothing to write. hint: name a file of links (-o), a model (--train) or scores (--scores)")
-    return align(
-        options.source,
-        options.target,
-        options.method,
-        symmetrize=options.symmetrize,
-        output=options.output,
-        scores=options.scores,
-        train=options.train,
-        apply=options.apply,
-        max_words=options.max_words,
-        threads=options.threads,
-        **given,
-    )
+    with cluster_from(options) as engine:
+        return align(
+            options.source,
+            options.target,
+            options.method,
+            symmetrize=options.symmetrize,
+            output=options.output,
+            scores=options.scores,
+            train=options.train,
+            apply=options.apply,
+            max_words=options.max_words,
+            threads=options.threads,
+            engine=engine,
+            **given,
+        )
