@@ -232,8 +232,7 @@ def walk(faces, table, e, here, blur, scratch):
     anchor_x, anchor_y, along_x, along_y, doubt_there = course[0], course[1], course[2], course[3], course[4]
     blur0, blur1, near_low, near_high, n = blur * doubt0, blur * doubt1, -np.inf, np.inf, 0
     below, above = table.leaders[table.clusters[e, 0]], table.leaders[table.clusters[e, 1]]
-    for b in range(lists_to_walk(faces.busy, here, below, above, scratch)):
-        a = scratch.crossed[b]
+    for a in scratch.crossed[: lists_to_walk(faces.busy, here, below, above, scratch)]:
         t = faces.busy[a]
         cur, clear, moves = state[t], below[a] >= 0, 0
         placed, last = clear, above[a] if clear else np.int64(-1)
@@ -241,11 +240,8 @@ def walk(faces, table, e, here, blur, scratch):
             best, best_place, best_doubt, close, higher = -1, 0.0, 0.0, False, -1
             for m in range(ptr[cur], ptr[cur + 1]):
                 dc, dp, dq = gaps[m, 0], gaps[m, 1], gaps[m, 2]
-                omega = dc + x1 * dp + y1 * dq
-                if clear and omega > blur1:
-                    continue
-                alpha = dc + x0 * dp + y0 * dq
-                if omega > blur1 and (alpha > blur0 or (placed and alpha < -blur0)):
+                alpha, omega = dc + x0 * dp + y0 * dq, dc + x1 * dp + y1 * dq
+                if omega > blur1 and (clear or alpha > blur0 or (placed and alpha < -blur0)):
                     continue
                 to = sides[m]
                 if not placed and not alpha > doubt0:
