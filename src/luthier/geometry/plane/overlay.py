@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -80,7 +81,8 @@ class CellBlock:
         if self.sized.all():
             return self
         kept = np.flatnonzero(self.sized)
-        return CellBlock(*(part.take(kept, axis=0) for part in (self.sums, self.low, self.keys, self.sized)))
+        take = functools.partial(np.take, indices=kept, axis=0)
+        return CellBlock(take(self.sums), take(self.low), take(self.keys), take(self.sized))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
