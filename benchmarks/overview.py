@@ -9,6 +9,7 @@ replaces that between the two comments of a page.
 """
 
 import argparse
+import functools
 import math
 import tempfile
 from pathlib import Path
@@ -18,13 +19,15 @@ import sacrebleu
 
 from bench_common import cpu_seconds, machine
 from bench_edits import rival_ter
+from bench_forests import decoded
 from bench_kbest import plain_python_reader
 from bench_lp import highs_warm
+from bench_systems import synthetic_system
 
 K, FACTORS = 50, (1, 4, 16)
 FEW = 1_000  # hypotheses that a slow rival is given
 START, END = "<!-- made by benchmarks/overview.py -->", "<!-- to here -->"
-COLUMNS = ("job", "unit", "Luthier, a second", "rival", "ratio", "growth")
+COLUMNS = ("job", "unit", "Luthier, a second", "rival", "ratio", "growth", "command")
 
 
 def lists_of(n):
@@ -187,26 +190,78 @@ def modelling(n):
     return (lambda: estimate_lm(texts)), len(texts), None, 0, None
 
 
+def rapidfuzz_distances(pairs):
+    """Return the edits of some hypotheses by rapidfuzz, in C++; None if it is not there."""
+    try:
+        from rapidfuzz.distance import Levenshtein
+    except ImportError:
+        return None
+    return [Levenshtein.distance(h.split(), r.split()) for h, r in pairs]
+
+
+@functools.cache
+def system(n):
+    """Return a grammar, a language model, n sentences and weights: a system of 5,000 pairs of the synthetic pair."""
+    return synthetic_system(5_000, n)
+
+
+def extracting(n):
+    from luthier.grammar.extraction.extract import extract
+    from luthier.grammar.model import read_model
+    from luthier.synthetic.pair.pair import PairGenerator
+
+    pairs, sentences = list(PairGenerator().pairs("train", 5_000, 0)), system(n)[2]
+    with tempfile.TemporaryDirectory() as name:
+        links = Path(name, "links")
+        links.write_text("".join(" ".join(f"{i}-{j}" for i, j in pair.links) + "\n" for pair in pairs))
+        sides = [[str(pair.source) for pair in pairs], [str(pair.references[0]) for pair in pairs]]
+        model, _ = read_model(*sides, links)
+    return (lambda: extract(model, sentences)), len(sentences), None, 0, None
+
+
+def decoding(n):
+    from luthier.decoding.decoder import Decoder
+
+    grammar, model, sentences, weights = system(n)
+    decoder = Decoder(grammar, [model])
+    return (lambda: list(decoder.translate(sentences, weights))), len(sentences), None, 0, None
+
+
+def forest_lines(n):
+    from luthier.decoding.forests.lines import ForestLines
+
+    forests, table, weights = decoded(system(n), np.arange(n // 4))
+    directions = np.eye(len(weights))
+    return (lambda: ForestLines(forests, table).envelopes(weights, directions)), len(forests), None, 0, None
+
+
 JOBS = (
-    ("read a K-best list", "hypotheses", "a plain Python reader", reading),
-    ("re-rank by one vector", "hypotheses", "the matrix product alone", reranking),
+    ("read a K-best list", "hypotheses", "a plain Python reader", reading, "bench_kbest.py"),
+    ("re-rank by one vector", "hypotheses", "the matrix product alone", reranking, "bench_kbest.py"),
     ("BLEU from strings", "hypotheses", "sacrebleu",
-     statistics("bleu", scored_by(lambda: sacrebleu.BLEU(tokenize="none", force=True)), corpus_score)),
-    ("chrF from strings", "hypotheses", "sacrebleu", statistics("chrf", scored_by(sacrebleu.CHRF), corpus_score)),
+     statistics("bleu", scored_by(lambda: sacrebleu.BLEU(tokenize="none", force=True)), corpus_score),
+     "bench_metrics.py"),
+    ("chrF from strings", "hypotheses", "sacrebleu", statistics("chrf", scored_by(sacrebleu.CHRF), corpus_score),
+     "bench_metrics.py"),
     ("TER from strings", "hypotheses", "sacrebleu",
      statistics("ter", lambda pairs: rival_ter([r for _, r in pairs], [(s, [h]) for s, (h, _) in enumerate(pairs)]),
-                lambda _, stats: stats[:, 0])),
-    ("chrF of all pairs of a list", "pairs", "sacrebleu", agreement),
-    ("envelopes, random directions", "hypotheses and directions", "sorting", envelopes),
-    ("MERT from one start, ten sweeps at most", "hypotheses and directions", "", mert),
-    ("cells of a plane with their BLEU", "cells", "a re-rank for each", cells),
-    ("linear programs, 5 unknowns, 4n rows", "programs", "HiGHS, warm model", programs),
-    ("word alignment, diagonal, 10n pairs", "pairs of sentences", "", aligning),
-    ("n-gram model, 10n sentences", "sentences", "", modelling),
+                lambda _, stats: stats[:, 0]), "bench_edits.py"),
+    ("WER from strings", "hypotheses", "rapidfuzz",
+     statistics("wer", rapidfuzz_distances, lambda _, stats: stats[:, 0]), "bench_edits.py"),
+    ("chrF of all pairs of a list", "pairs", "sacrebleu", agreement, "bench_consensus.py"),
+    ("envelopes, random directions", "hypotheses and directions", "sorting", envelopes, "bench_line_search.py"),
+    ("MERT from one start, ten sweeps at most", "hypotheses and directions", "", mert, "bench_tuners.py"),
+    ("cells of a plane with their BLEU", "cells", "a re-rank for each", cells, "bench_plane.py"),
+    ("linear programs, 5 unknowns, 4n rows", "programs", "HiGHS, warm model", programs, "bench_lp.py"),
+    ("word alignment, diagonal, 10n pairs", "pairs of sentences", "", aligning, "bench_alignment.py"),
+    ("n-gram model, 10n sentences", "sentences", "", modelling, "bench_lm.py"),
+    ("grammars of n sentences, from 5,000 pairs", "sentences", "", extracting, "bench_grammar.py"),
+    ("decode n sentences, with their forests", "sentences", "", decoding, "bench_decoding.py"),
+    ("envelopes of n/4 forests along all axes", "forests", "", forest_lines, "bench_forests.py"),
 )  # fmt: skip
 
 
-def row_of(job, unit, name, make, n):
+def row_of(job, unit, name, make, command, n):
     """Return what a job takes at three sizes, beside its rival at the largest."""
     seconds = []
     for factor in FACTORS:
@@ -222,12 +277,12 @@ def row_of(job, unit, name, make, n):
             if check is not None:
                 check(found, theirs)
             ratio = f"{(slow / some) / (taken / count):,.1f}"
-    return job, unit, f"{count / taken:,.0f}", name, ratio, f"{growth:.2f}"
+    return job, unit, f"{count / taken:,.0f}", name, ratio, f"{growth:.2f}", f"`{command}`"
 
 
 def markdown(rows, n):
     """Return the table as lines of a page."""
-    heads = [f"| {' | '.join(COLUMNS)} |", "| --- | --- | --: | --- | --: | --: |"]
+    heads = [f"| {' | '.join(COLUMNS)} |", "| --- | --- | --: | --- | --: | --: | --- |"]
     note = f"n = {n}. {machine()}."
     return "\n".join([START, "", *heads, *(f"| {' | '.join(row)} |" for row in rows), "", note, "", END])
 
@@ -242,9 +297,9 @@ def main():
 
     hold_blas(1)
     rows = []
-    for job, unit, name, make in JOBS:
+    for job, *about in JOBS:
         if arguments.only in job:
-            rows.append(row_of(job, unit, name, make, arguments.n))
+            rows.append(row_of(job, *about, arguments.n))
             print(*rows[-1], sep=" | ", flush=True)
     if arguments.write and not arguments.only:
         page = arguments.write.read_text(encoding="utf-8")
