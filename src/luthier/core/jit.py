@@ -27,6 +27,7 @@ with numba_alone() if is_command() else contextlib.nullcontext():
     import numba
     from numba.core import event
 
+    from luthier.core.inner_kernels import InnerKernels
     from luthier.core.kernel_options import COMMON, FAST, INNER, LEAN, eight_bytes, low_zeros, take_numbers_alike
 
 __all__ = [
@@ -158,7 +159,7 @@ class _CompilerClock:
                 gc.enable()
 
 
-_announcer = _Announcer()
+_announcer, _inner = _Announcer(), InnerKernels()
 event.register("numba:compile", _announcer)
 
 
@@ -188,6 +189,7 @@ def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         if hasattr(compiled, "py_func"):  # with NUMBA_DISABLE_JIT it is the function itself
             _keep(compiled)
             take_numbers_alike(compiled)
+            _inner.treat(compiled)
         return compiled
 
     return decorate
