@@ -14,6 +14,7 @@ ARRAY_FILES = {
     "g.grammar": "grammar 1", "rules/rules.luthier": "rule model 1", "lm.arpa.luthier": "language model 1",
     "forests/forests.luthier": "forests 1",
 }  # fmt: skip
+PLF = b"""((('a',0.5,1),('C\\'',-2.5e-1,1),("ab",0.125,2),),(('b',2,1),),)\na b\n((('a',1,1),),(('b',1,1),),)\n"""
 
 
 class ModelCases:
@@ -139,9 +140,9 @@ class ModelCases:
         return Run([self.induce, ["inspect", self.folder / "binned.arrow", "--verify"], more])
 
     def case_model_texts(self, rng):
-        """An ARPA file, links and a grammar as text."""
+        """An ARPA file, links, a grammar as text, and lattices."""
         self._put_back()
-        f, kind = self.folder, rng.integers(3)
+        f, kind = self.folder, rng.integers(4)
         if kind == 0:
             (f / "lm.arpa").write_bytes(damage_text(rng, self.sound["lm.arpa"]))
             return Run([self.perplexity])
@@ -149,6 +150,11 @@ class ModelCases:
             (f / "links").write_bytes(damage_text(rng, self.sound["links"]))
             text = ["--source", f / "train.src", "--target", f / "train.trg", "--links", f / "links"]
             return Run([["engine", "extract", *text, "--for", f / "dev.src", "-o", f / "new.txt"]])
+        if kind == 2:
+            (f / "plf").write_bytes(damage_text(rng, PLF))
+            return Run(
+                [["engine", "decode", f / "plf", "--grammar", f / "g.grammar", "-k", "3", "-o", f / "new.jsonl"]]
+            )
         (f / "g.txt").write_bytes(damage_text(rng, self.answers["rules/rules.luthier"]))
         return Run(
             [["engine", "decode", f / "dev.src", "--grammar", f / "g.txt", "--lm", f / "lm.arpa", "-o", f / "new.out"]]

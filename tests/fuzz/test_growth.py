@@ -15,6 +15,7 @@ from luthier.alignment.links import read_links
 from luthier.core.errors import LuthierError
 from luthier.core.files.journal import read_journal, seal
 from luthier.core.settings import parse_json, read_toml
+from luthier.corpus.lattices import read_lattices
 from luthier.corpus.lines import read_lines
 from luthier.explorer.sessions.folders import Folders
 from luthier.features.bins_file import read_bins
@@ -46,6 +47,10 @@ def bad_names(n):
 
 def skipping(path):
     return read_pool(path, options=ReadOptions(skip_bad=True, any_order=True))
+
+
+def plf(path):
+    return read_lattices(read_lines(path))
 
 
 ARPA = "\\data\\\nngram 1={n}\n\n\\1-grams:\n-1 <unk>\n-99 <s>\n-1 </s>\n{words}\n\\end\\\n"
@@ -85,6 +90,11 @@ CASES = {
     "TSV": (skipping, 4_000, lambda n: "id\thyp\tx\n" + lists(n, "{i}\ta b\t{i}\n")),
     "TSV, many columns": (skipping, 4_000, lambda n: one(n, "id\thyp", "\tf{i}", "\n") + "0\ta" + "\t1" * n + "\n"),
     "CSV, many columns": (skipping, 2_000, lambda n: one(n, "id,hyp", ",f{i}", "\n") + "0,a" + ",1" * n + "\n"),
+    "lattices": (plf, 2_000, lambda n: "((('a', 1, 1), ('b', 1, 1),), (('c', 1, 1),),)\n" * n),
+    "a lattice of too many arcs": (plf, 20_000, lambda n: "((" + "('a', 1, 1)," * n + "),)"),
+    "a lattice of a long word": (plf, 500_000, lambda n: "(((" + "'" + "\\'" * n + "', 1, 1),),)"),
+    "a lattice, blanks": (plf, 500_000, lambda n: "((('a', 1, 1)," + " " * n + "x),)"),
+    "a lattice without an end": (plf, 500_000, lambda n: "((('" + "\\" * n),
     "links": (read_links, 20_000, lambda n: lists(n, "0-0 1-1\n")),
     "links on one line": (read_links, 100_000, lambda n: "0-0 " * n),
     "rules": (read_grammar, 4_000, lambda n: lists(n, "[X] ||| a{i} ||| b ||| p={i} ||| 0-0\n")),
