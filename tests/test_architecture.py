@@ -68,7 +68,9 @@ MAY_IMPORT["cli"] = ({*MAY_IMPORT["jobs"][0], "jobs", "explorer", "serving"}, {"
 
 # Only this file of a room may import this third party.
 ONLY_IN = {
-    "numba": {f"core/{name}.py" for name in ["jit", "kernel_cache", "kernel_options", "kernel_pack", "inner_kernels"]},
+    "numba": {
+        f"core/{name}.py" for name in ["jit", "kernel_cache", "kernel_options", "kernel_pack", "kernel_inlining"]
+    },
     "threadpoolctl": {"core/threads.py"},
     "msgspec": {"core/settings.py"},  # imported when something is checked
     "dask": {"distributed/engine.py"},  # imported when a cluster is asked for

@@ -27,7 +27,7 @@ with numba_alone() if is_command() else contextlib.nullcontext():
     import numba
     from numba.core import event
 
-    from luthier.core.inner_kernels import InnerKernels
+    from luthier.core.kernel_inlining import InnerKernels
     from luthier.core.kernel_options import COMMON, FAST, INNER, LEAN, eight_bytes, low_zeros, take_numbers_alike
 
 __all__ = [

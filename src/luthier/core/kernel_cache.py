@@ -20,8 +20,8 @@ from numba.core import caching, environment
 from numba.core.runtime import _nrt_python
 from numba.core.serialize import dumps
 
-from luthier.core.inner_kernels import has_code
 from luthier.core.kernel_files import EVERY_RUN, NoStamp, folders, is_writable, private_folder, stamp
+from luthier.core.kernel_inlining import has_code
 from luthier.core.kernel_pack import Pack, Packed, find_pack, names_only
 
 KEPT = "kept"
