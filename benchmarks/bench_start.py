@@ -42,7 +42,7 @@ def main():
     luthier = [sys.executable, "-m", "luthier.cli.start"]
     with tempfile.TemporaryDirectory() as folder:
         for words in (
-            ["generate", "lists", "--sentences", "1000", "--k", "10"],
+            ["synthetic", "lists", "lists", "--sentences", "1000", "--k", "10"],
             ["pool", "lists/list.moses.gz", "--refs", "lists/refs.0.txt", "-o", "pool.arrow"],
             ["rerank", "pool.arrow", "--weights", "lists/weights.txt", "-o", "out.txt"],
         ):

@@ -103,7 +103,12 @@ def test_help_and_version_import_nothing_heavy(arguments):
 
 
 @pytest.mark.parametrize(
-    "command", [["rerank", "pool.arrow", "--weights", "w.txt", "-o", "light.out"], ["inspect", "pool.arrow"]]
+    "command",
+    [
+        ["rerank", "pool.arrow", "--weights", "w.txt", "-o", "light.out"],
+        ["inspect", "pool.arrow"],
+        ["tune", "pool.arrow", "--method", "mert", "-o", "light.txt"],
+    ],
 )
 def test_everyday_commands_import_neither_pandas_nor_matplotlib_nor_much_of_scipy(home, command):
     heavy = "pandas,matplotlib,scipy.linalg,scipy.sparse,scipy.stats"

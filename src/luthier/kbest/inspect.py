@@ -9,7 +9,7 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.html import Shown
-from luthier.core.segments import segment_of_rows
+from luthier.core.segments import segment_blocks, segment_of_rows
 from luthier.kbest.features import Features
 from luthier.kbest.merge import first_of_equals
 from luthier.kbest.pool import Pool
@@ -17,6 +17,7 @@ from luthier.kbest.pool import Pool
 ROWS_AT_ONCE = 1 << 16
 # Beyond so many features the search for linear relations looks at the first ones only.
 RELATION_LIMIT = 256
+BLOCK_ROWS = 1 << 12
 # A column is a combination of others if what remains of it is this small beside its own spread.
 RELATION_TOLERANCE = 1e-9
 
@@ -237,16 +238,18 @@ def _centred_gram(pool: Pool, units: Float64) -> Float64:
     if f.n_features > RELATION_LIMIT:
         f = f.select(f.names[:RELATION_LIMIT])
     gram = np.zeros((f.n_features, f.n_features))
-    for start, stop in zip(pool.offsets[:-1], pool.offsets[1:], strict=True):
-        if stop - start < 2:
-            continue
+    for first, last in segment_blocks(pool.offsets, BLOCK_ROWS):
+        start, stop = pool.offsets[first], pool.offsets[last]
         block = np.zeros((stop - start, f.n_features))
         block[:, : f.n_dense] = f.dense[start:stop]
         entries = slice(f.indptr[start], f.indptr[stop])
         rows = np.repeat(np.arange(stop - start), np.diff(f.indptr[start : stop + 1]))
         block[rows, f.n_dense + f.indices[entries]] = f.values[entries]
         block /= units[: f.n_features]
-        block -= block.mean(axis=0)
+        counts = np.diff(pool.offsets[first : last + 1])
+        counts = counts[counts > 0]
+        means = np.add.reduceat(block, np.cumsum(counts) - counts) / counts[:, None]
+        block -= np.repeat(means, counts, axis=0)
         gram += block.T @ block
     return gram
 

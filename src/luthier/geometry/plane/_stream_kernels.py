@@ -35,7 +35,7 @@ def list_of_edge(faces, table, e):
 @kernel
 def walk_in_order(faces, table, e, here, blur, scratch):
     """Write the crossings of edge e and their order; return how many, −1 for a fault."""
-    n = walk(faces, here, table.lines[e], table.ends[e], table.courses[e], table.turns[e], blur, scratch)
+    n = walk(faces, table, e, here, blur, scratch)
     order_hops(faces, table.lines[e], table.courses[e], scratch, n)
     return n
 
@@ -94,10 +94,10 @@ def sweep(faces, values, table, e, here, scratch, n, totals, rows, first):
     (2) and left (4) side those that come in from there. ``totals`` holds the sum over the other lists. A cell has an
     area unless another boundary may pass by its lowest point; of those `settle` tells.
     """
-    z, owner, edge, kind = faces.z, faces.owner, table.lines[e], table.kinds[e]
-    hops, order, crowded = scratch.hops, scratch.order, scratch.crowded
+    edge, kind = table.lines[e], table.kinds[e]
+    hops, places, order, crowded = scratch.hops, scratch.places, scratch.order, scratch.crowded
     sums, low, keys, sized = rows.sums[first:], rows.low[first:], rows.keys[first:], rows.sized[first:]
-    c, p, q = line_of(z, faces.border, edge[0], edge[1])
+    c, p, q = line_of(faces.z, faces.border, edge[0], edge[1])
     apart = kind != 0 or not faces.tied[here]
     count = 0
     if (kind == 0 and edge[6] > 0) or kind == 1:
@@ -112,10 +112,10 @@ def sweep(faces, values, table, e, here, scratch, n, totals, rows, first):
         for v in range(len(totals)):
             totals[v] += values[new, v] - values[old, v]
         # The line between them, with `old` on its left, leaves to the left of this edge; it may go down there.
-        c2, p2, q2 = z[old, 0] - z[new, 0], z[old, 1] - z[new, 1], z[old, 2] - z[new, 2]
+        c2, p2, q2 = places[k, 2], places[k, 3], places[k, 4]
         up_left = upward(p2, q2)
         if kind == 0:
-            if owner[old] < here:
+            if old < edge[0]:  # of an earlier list
                 continue
             own = edge[0] if up_left else edge[1]
             for v in range(len(totals)):
@@ -169,25 +169,44 @@ def sum_faces(values, constant, busy, state, here, totals):
 
 
 @kernel
-def update_faces(values, busy, state, before, totals):
-    """Add to totals what changed where lists have another face than before."""
-    for s in busy:
-        if state[s] != before[s]:
-            for v in range(len(totals)):
-                totals[v] += values[state[s], v] - values[before[s], v]
-            before[s] = state[s]
+def sum_clusters(values, constant, busy, leaders, sums):
+    """Write a constant and the values of the leading faces of all lists, for each cluster of ends."""
+    for c in range(len(leaders)):
+        for v in range(sums.shape[1]):
+            sums[c, v] = sums[c - 1, v] if c > 0 else constant[v]
+        for a in range(len(busy)):
+            face = leaders[c, a] if leaders[c, a] >= 0 else -1 - leaders[c, a]
+            if c == 0:
+                for v in range(sums.shape[1]):
+                    sums[c, v] += values[face, v]
+                continue
+            before = leaders[c - 1, a] if leaders[c - 1, a] >= 0 else -1 - leaders[c - 1, a]
+            if face != before:
+                for v in range(sums.shape[1]):
+                    sums[c, v] += values[face, v] - values[before, v]
 
 
 @kernel
-def stream(faces, table, blur, values, constant, whole, edges, scratch, room, rows):
+def sum_lower_end(faces, values, table, e, here, clusters, scratch, totals):
+    """Write the values of the faces of all lists but one at the lower end of an edge, by what its cluster has."""
+    busy, state, crossed, c = faces.busy, scratch.state, scratch.crossed, table.clusters[e, 0]
+    for v in range(len(totals)):
+        totals[v] = clusters[c, v] - values[state[here], v] if here >= 0 else clusters[c, v]
+    for a in crossed[: crossed[len(busy)]]:
+        face = -1 - table.leaders[c, a]
+        if face >= 0 and face != state[busy[a]]:
+            for v in range(len(totals)):
+                totals[v] += values[state[busy[a]], v] - values[face, v]
+
+
+@kernel
+def stream(faces, table, blur, values, whole, edges, scratch, room, rows):
     """Write the cells that edges, first … last − 1, own, until room runs short; return the next and how many cells.
 
-    ``constant`` is the sum of values over the lists that have one face only. `whole` ones are summed over the faces at
-    the lower ends of edges by what changes from one to the next. Less than 0 cells are a fault.
+    `whole` values are summed over the faces at the lower end of an edge by what its cluster has. Less than 0 cells are
+    a fault.
     """
-    totals, below = np.empty(values.shape[1], rows.sums.dtype), np.empty(values.shape[1], rows.sums.dtype)
-    busy, state, before = faces.busy, scratch.state, scratch.state.copy()
-    sum_faces(values, constant, busy, before, -1, below)
+    totals = np.empty(values.each.shape[1], rows.sums.dtype)
     count = 0
     e, stop = edges
     while e < stop:
@@ -199,12 +218,10 @@ def stream(faces, table, blur, values, constant, whole, edges, scratch, room, ro
             break
         mark_crowded(scratch, n, blur)
         if whole:
-            update_faces(values, busy, state, before, below)
-            for v in range(len(totals)):
-                totals[v] = below[v] - values[state[here], v] if here >= 0 else below[v]
+            sum_lower_end(faces, values.each, table, e, here, values.clusters, scratch, totals)
         else:
-            sum_faces(values, constant, busy, state, here, totals)
-        new = sweep(faces, values, table, e, here, scratch, n, totals, rows, count)
+            sum_faces(values.each, values.single, faces.busy, scratch.state, here, totals)
+        new = sweep(faces, values.each, table, e, here, scratch, n, totals, rows, count)
         rows.keys[count : count + new, 0] = e
         last = count + new
         settle(faces, table, e, here, scratch, n, room, rows.keys[count:last], rows.sized[count:last])

@@ -14,6 +14,7 @@ from luthier.core.jit import inner_kernel, kernel
 from luthier.geometry.plane._line_kernels import LARGEST, UNIT, line_of, meet, minor_sign, side, upward
 
 NEAR = 8  # so many neighbours a crossing is compared with one by one
+FAR_BELOW = 2.0**1000  # a side of the window takes part in no comparison
 STEEP_DOUBT = 8.0 * UNIT * LARGEST  # how wrong the slope of a difference of rows along an edge may be
 
 
@@ -26,15 +27,19 @@ class EdgeTable(NamedTuple):
     turns: np.ndarray
     kinds: np.ndarray
     of_side: np.ndarray
+    gaps: np.ndarray
+    clusters: np.ndarray
+    leaders: np.ndarray
 
 
 class Scratch(NamedTuple):
     """Where a walk writes.
 
-    ``state[t]`` is a face of list t from which the search for the lower end begins, then the face found there.
-    ``hops[m]`` is: face before, face after, number of the side between them; ``places[m]`` where on the edge, and by
-    how much that may be wrong; ``crowded[m]`` whether another boundary may pass by there. ``reach`` is how far
-    from the lower and the upper end boundaries lie that pass by it. ``order`` are the crossings from below.
+    ``state[t]`` is the face of list t at the lower end; ``crossed`` the lists that may cross the edge, and last how
+    many. ``hops[m]`` is: face before, face after, number of the side between them; ``places[m]`` where on the edge,
+    by how much that may be wrong, and the line that is crossed; ``crowded[m]`` whether another boundary may pass by
+    there. ``reach`` is how far from the lower and the upper end boundaries lie that pass by it. ``order`` are the
+    crossings from below.
     """
 
     state: np.ndarray
@@ -45,6 +50,7 @@ class Scratch(NamedTuple):
     reach: np.ndarray
     order: np.ndarray
     buckets: np.ndarray
+    crossed: np.ndarray
 
 
 @kernel
@@ -148,34 +154,96 @@ def place_on(height, slope, doubt):
 
 
 @kernel
-def walk(faces, here, edge, end, course, turn, blur, scratch):
-    """Write the crossings of an edge with the subdivisions of other lists; return how many, −1 for a fault.
+def measure_gaps(faces, gaps):
+    """Write what each side of a face is made of, the face's row less the other's; the window's border is far below."""
+    z, ptr, sides = faces.z, faces.ptr, faces.sides
+    for k in range(len(ptr) - 1):
+        for m in range(ptr[k], ptr[k + 1]):
+            to = sides[m]
+            if to < 0:
+                gaps[m, 0], gaps[m, 1], gaps[m, 2] = FAR_BELOW, 0.0, 0.0
+            else:
+                gaps[m, 0], gaps[m, 1], gaps[m, 2] = z[k, 0] - z[to, 0], z[k, 1] - z[to, 1], z[k, 2] - z[to, 2]
+
+
+@kernel
+def lead_boxes(faces, table, boxes, first):
+    """Write which face of each list leads at the centre of each box; −1 − face unless it leads by enough in all of it.
+
+    A box has its centre, its half sides and how much is enough. The search for a face begins with that of the box
+    before, of the first box with the first face of each list.
+    """
+    ptr, sides, busy, gaps, leaders = faces.ptr, faces.sides, faces.busy, table.gaps, table.leaders
+    for b in range(len(boxes)):
+        x, y, half_x, half_y, enough = boxes[b, 0], boxes[b, 1], boxes[b, 2], boxes[b, 3], boxes[b, 4]
+        for a in range(len(busy)):
+            cur = first[busy[a]]
+            if b > 0:
+                cur = leaders[b - 1, a] if leaders[b - 1, a] >= 0 else -1 - leaders[b - 1, a]
+            moves = 0
+            while True:
+                higher, clear = -1, True
+                for m in range(ptr[cur], ptr[cur + 1]):
+                    height = gaps[m, 0] + x * gaps[m, 1] + y * gaps[m, 2]
+                    if height < 0.0:
+                        higher = sides[m]
+                        break
+                    clear &= height - abs(gaps[m, 1]) * half_x - abs(gaps[m, 2]) * half_y > enough
+                if higher < 0 or moves == len(ptr):  # rounding may lead round in a circle
+                    break
+                cur, moves = higher, moves + 1
+            leaders[b, a] = cur if clear and higher < 0 else -1 - cur
+
+
+@kernel
+def lists_to_walk(busy, here, below, above, scratch):
+    """Write a face of each list at the lower end, or near it, and the lists that may cross; return how many.
+
+    One face that leads at both ends leads between them.
+    """
+    state, crossed, n = scratch.state, scratch.crossed, 0
+    for a in range(len(busy)):
+        face = below[a]
+        state[busy[a]] = face if face >= 0 else -1 - face
+        crossed[n] = a
+        n += (face < 0 or face != above[a]) and busy[a] != here
+    crossed[len(busy)] = n
+    return n
+
+
+@kernel
+def walk(faces, table, e, here, blur, scratch):
+    """Write the crossings of edge e with the subdivisions of other lists; return how many, −1 for a fault.
 
     Lists are looked at one after another; `here` is left out. Of each, first the face at the lower end is found, from
-    side to side, then the side through which the edge leaves a face, as long as it leaves one before its upper
-    end. All of it is one loop: a kernel called in it with arrays costs half as much again.
+    side to side, unless it is known, then the side through which the edge leaves a face, as long as it leaves one
+    before its upper end. All of it is one loop: a kernel called in it with arrays costs half as much again.
     """
-    z, border, ptr, sides, busy = faces.z, faces.border, faces.ptr, faces.sides, faces.busy
+    z, border, ptr, sides, gaps = faces.z, faces.border, faces.ptr, faces.sides, table.gaps
     state, hops, places, crowded = scratch.state, scratch.hops, scratch.places, scratch.crowded
-    i, j, turn0, turn1 = edge[0], edge[1], turn[0], turn[1]
-    x0, y0, doubt0, x1, y1, doubt1 = end[0], end[1], end[2], end[3], end[4], end[5]
+    edge, end, course, turn0, turn1 = (
+        table.lines[e],
+        table.ends[e],
+        table.courses[e],
+        table.turns[e, 0],
+        table.turns[e, 1],
+    )
+    i, j, x0, y0, doubt0, x1, y1, doubt1 = edge[0], edge[1], end[0], end[1], end[2], end[3], end[4], end[5]
     anchor_x, anchor_y, along_x, along_y, doubt_there = course[0], course[1], course[2], course[3], course[4]
     blur0, blur1, near_low, near_high, n = blur * doubt0, blur * doubt1, -np.inf, np.inf, 0
-    for a in range(len(busy)):
-        if busy[a] == here:
-            continue
-        cur, placed, moves = state[busy[a]], False, 0
-        while True:
+    below, above = table.leaders[table.clusters[e, 0]], table.leaders[table.clusters[e, 1]]
+    for a in scratch.crossed[: lists_to_walk(faces.busy, here, below, above, scratch)]:
+        t = faces.busy[a]
+        cur, clear, moves = state[t], below[a] >= 0, 0
+        placed, last = clear, above[a] if clear else np.int64(-1)
+        while cur != last:
             best, best_place, best_doubt, close, higher = -1, 0.0, 0.0, False, -1
-            c, p, q = z[cur, 0], z[cur, 1], z[cur, 2]
             for m in range(ptr[cur], ptr[cur + 1]):
-                to = sides[m]
-                if to < 0:
-                    continue
-                dc, dp, dq = c - z[to, 0], p - z[to, 1], q - z[to, 2]
+                dc, dp, dq = gaps[m, 0], gaps[m, 1], gaps[m, 2]
                 alpha, omega = dc + x0 * dp + y0 * dq, dc + x1 * dp + y1 * dq
-                if omega > blur1 and (alpha > blur0 or (placed and alpha < -blur0)):
+                if omega > blur1 and (clear or alpha > blur0 or (placed and alpha < -blur0)):
                     continue
+                to = sides[m]
                 if not placed and not alpha > doubt0:
                     if alpha < -doubt0 or turn0 * side(z, border, cur, to, i, j, edge[2], edge[3]) < 0:
                         higher = to
@@ -185,7 +253,7 @@ def walk(faces, here, edge, end, course, turn, blur, scratch):
                     leaves = turn1 * side(z, border, cur, to, i, j, edge[4], edge[5]) < 0
                 height, slope = dc + anchor_x * dp + anchor_y * dq, along_x * dp + along_y * dq
                 place, doubt = place_on(height, slope, doubt_there)
-                if abs(alpha) <= blur0:
+                if not clear and abs(alpha) <= blur0:
                     near_low = max(near_low, place + blur * doubt)
                 if abs(omega) <= blur1:
                     near_high = min(near_high, place - blur * doubt)
@@ -202,11 +270,12 @@ def walk(faces, here, edge, end, course, turn, blur, scratch):
             if moves == len(ptr) or n == len(hops):
                 return -1
             if not placed:
-                state[busy[a]], placed = cur, True
+                state[t], placed = cur, True
             if best < 0:
                 break
             hops[n, 0], hops[n, 1], hops[n, 2] = cur, sides[best], best
             places[n, 0], places[n, 1], crowded[n] = best_place, best_doubt, close
+            places[n, 2], places[n, 3], places[n, 4] = gaps[best, 0], gaps[best, 1], gaps[best, 2]
             cur, n = sides[best], n + 1
     scratch.reach[0], scratch.reach[1] = near_low, near_high
     return n

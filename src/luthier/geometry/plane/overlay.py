@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -41,6 +42,10 @@ BORDER_WALKS = (
 )
 # A cell in doubt leads its neighbours by less than noise at its centroid, so by less than three times that anywhere.
 BLUR = 2.0
+ENDS_AT_ONCE = 16  # ends of edges in a cluster: fewer are no faster
+MOST_LEADERS = 1 << 24  # faces that clusters name
+# A list leads in a cluster by twice what passes by its ends: the boxes and the heights there are rounded.
+ENOUGH = 2.0
 
 Result = TypeVar("Result")
 
@@ -75,7 +80,9 @@ class CellBlock:
         """The cells of the block that have an area."""
         if self.sized.all():
             return self
-        return CellBlock(self.sums[self.sized], self.low[self.sized], self.keys[self.sized], self.sized[self.sized])
+        kept = np.flatnonzero(self.sized)
+        take = functools.partial(np.take, indices=kept, axis=0)
+        return CellBlock(take(self.sums), take(self.low), take(self.keys), take(self.sized))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -97,13 +104,20 @@ class Edges:
         0: inner edge; 1, 2, 4, 8: the window's bottom, right, left, top.
     of_side : (T,) int64
         The edge of each side of a face; −1 − b on the window's border.
+    gaps : (T, 3) float64
+        The row of each side's face less that of the face beyond.
+    clusters : (E, 2) int64
+        The cluster of the lower and the upper end: ends that lie near each other.
+    leaders : (C, B) int32
+        For each cluster the face of each list (of those with several) in its midst; −1 − face where a boundary may
+        pass by one of its ends.
     """
 
     arrays: walk_kernels.EdgeTable
 
     @classmethod
-    def make(cls, faces: Subdivisions) -> Edges:
-        """Collect the edges of subdivisions."""
+    def make(cls, faces: Subdivisions, blur: float) -> Edges:
+        """Collect the edges of subdivisions; what is nearer than `blur` doubts passes by."""
         n_sides = len(faces.arrays.sides)
         lines = np.zeros((n_sides // 2 + len(BORDER_WALKS), 7), np.int64)
         of_side = np.empty(n_sides, np.int64)
@@ -113,10 +127,24 @@ class Edges:
             lines[n, [0, 2, 4]] = line, below, above
             kinds[n] = kind
             n += 1
+        n_busy = len(faces.arrays.busy)
+        size = max(ENDS_AT_ONCE, -(-2 * n * n_busy // MOST_LEADERS))
         arrays = walk_kernels.EdgeTable(
-            flat(lines[:n]), np.empty((n, 6)), np.empty((n, 7)), np.empty((n, 2), np.int64), flat(kinds), flat(of_side)
+            lines=flat(lines[:n]),
+            ends=np.empty((n, 6)),
+            courses=np.empty((n, 7)),
+            turns=np.empty((n, 2), np.int64),
+            kinds=flat(kinds),
+            of_side=flat(of_side),
+            gaps=np.empty((n_sides, 3)),
+            clusters=np.empty((n, 2), np.int64),
+            leaders=np.empty((-(-2 * n // size), n_busy), np.int32),
         )
         walk_kernels.place_ends(faces.arrays, arrays)
+        walk_kernels.measure_gaps(faces.arrays, arrays.gaps)
+        boxes = _clustered(arrays.ends, size, arrays.clusters)
+        boxes[:, 4] *= ENOUGH * blur
+        walk_kernels.lead_boxes(faces.arrays, arrays, boxes, flat(faces.offsets[:-1]))
         return cls(arrays)
 
     def __len__(self) -> int:
@@ -133,11 +161,26 @@ class Edges:
         return len(self) - 1
 
 
+def _clustered(ends: Float64, size: int, clusters: Int64) -> Float64:
+    """Write clusters of so many ends, (E, 6); return their boxes: centre, half sides, largest doubt, (C, 5)."""
+    points = ends.reshape(-1, 3)
+    n, n_clusters = len(points), -(-len(points) // size)
+    strips = int(np.sqrt(n_clusters)) or 1
+    strip = np.empty(n, np.int64)
+    strip[np.argsort(points[:, 0], kind="stable")] = np.arange(n) * strips // n
+    order = np.lexsort((points[:, 1], strip))
+    clusters.reshape(-1)[order] = np.arange(n) // size
+    firsts = np.arange(0, n, size)
+    low, high = (extreme.reduceat(points[order], firsts) for extreme in (np.minimum, np.maximum))
+    return np.column_stack([low[:, :2] + (high - low)[:, :2] / 2, (high - low)[:, :2] / 2, high[:, 2]])
+
+
 class FaceValues(NamedTuple):
-    """Values of the faces, (F, S), and their sum over lists that have one face, (S,)."""
+    """Values of faces, (F, S); their sums over lists that have one face, (S,), and over each cluster's, (C, S)."""
 
     each: npt.NDArray[Any]
     single: npt.NDArray[Any]
+    clusters: npt.NDArray[Any]
 
 
 class Overlay:
@@ -162,9 +205,9 @@ class Overlay:
         self.offsets, self.points = flat(np.asarray(offsets, np.int64)), flat(np.asarray(points, np.float64))
         self.window = window or Window()
         self.faces = Subdivisions.make(self.offsets, self.points, self.window, noise)
-        self.edges = Edges.make(self.faces)
-        self._single = flat(self.faces.offsets[:-1][self.faces.counts == 1])
         self.blur = BLUR * float(self.faces.arrays.noise.max())
+        self.edges = Edges.make(self.faces, self.blur)
+        self._single = flat(self.faces.offsets[:-1][self.faces.counts == 1])
 
     @property
     def n_lists(self) -> int:
@@ -208,7 +251,7 @@ class Overlay:
 
         def work(first: int) -> list[Result]:
             if not hasattr(scratch, "room"):
-                scratch.room = Workspace(self, own.each)
+                scratch.room = Workspace(self, own)
             last = min(first + EDGES_AT_ONCE, self.edges.n_owners)
             return [visit(block) for block in self._blocks(own, range(first, last), scratch.room)]
 
@@ -253,7 +296,12 @@ class Overlay:
         if counts is not None:
             often = counts.T[self.faces.arrays.owner].astype(dtype)  # (F, G)
             own = flat((often[:, :, None] * own[:, None, :]).reshape(len(own), -1))
-        return FaceValues(own, flat(own[self._single].sum(axis=0)))
+        single, leaders = flat(own[self._single].sum(axis=0, dtype=dtype)), self.edges.arrays.leaders
+        if dtype == np.int64 and np.abs(own).max(initial=0) < 1 << 31:  # half the memory that sums read
+            own = flat(own.astype(np.int32))
+        clusters = np.empty((len(leaders) if dtype == np.int64 else 0, own.shape[1]), dtype)
+        kernels.sum_clusters(own, single, self.faces.arrays.busy, leaders[: len(clusters)], clusters)
+        return FaceValues(own, single, flat(clusters))
 
     def _blocks(self, values: FaceValues, edges: range, room: Workspace) -> Iterator[CellBlock]:
         e = edges.start
@@ -262,9 +310,8 @@ class Overlay:
                 self.faces.arrays,
                 self.edges.arrays,
                 self.blur,
-                values.each,
-                values.single,
-                values.each.dtype == np.int64,
+                values,
+                values.single.dtype == np.int64,
                 (e, edges.stop),
                 room.scratch,
                 room.cell,
@@ -283,22 +330,23 @@ def room_for_walks(overlay: Overlay) -> walk_kernels.Scratch:
         state,
         state.copy(),
         np.empty((n, 3), np.int64),
-        np.empty((n, 2)),
+        np.empty((n, 5)),
         np.empty(n, np.bool_),
         np.empty(2),
         np.empty(n, np.int64),
         np.empty(n + 1, np.int64),
+        np.empty(len(overlay.faces.arrays.busy) + 1, np.int64),
     )
 
 
 class Workspace:
     """Where one worker writes cells."""
 
-    def __init__(self, overlay: Overlay, values: npt.NDArray[Any]) -> None:
+    def __init__(self, overlay: Overlay, values: FaceValues) -> None:
         self.scratch, self.cell = room_for_walks(overlay), face_kernels.make_workspace(2 * overlay.faces.most_lines)
         size = max(CELLS_AT_ONCE, len(overlay.faces.rows) + 1)
         self.rows = kernels.CellRows(
-            np.empty((size, values.shape[1]), values.dtype),
+            np.empty((size, len(values.single)), values.single.dtype),
             np.empty((size, 2)),
             np.empty((size, 2), np.int64),
             np.empty(size, np.bool_),

@@ -53,7 +53,8 @@ def rounding_of(features: Features, subspace: Subspace) -> Rounding:
     taken of D + 8, |h_j| as the largest of all rows.
     """
     largest = np.zeros(features.n_features)
-    largest[: features.n_dense] = np.abs(features.dense).max(axis=0, initial=0.0)
+    lowest, highest = (end(features.dense, axis=0, initial=0.0) for end in (np.min, np.max))
+    largest[: features.n_dense] = np.maximum(highest, -lowest)
     np.maximum.at(largest, features.n_dense + features.indices, np.abs(features.values))
     still, per_x, per_y = (4 * gamma(features.n_features + 8) * np.abs(subspace.matrix) @ largest).tolist()
     return Rounding(still, per_x, per_y)

@@ -40,7 +40,12 @@ class Histogram:
     @classmethod
     def of(cls, scores: Float64, width: float) -> Histogram:
         """Count scores of any shape."""
-        bins, counts = np.unique(np.floor(scores / width).astype(np.int64), return_counts=True)
+        numbers = np.floor(scores / width).astype(np.int64).ravel()
+        if len(numbers) and np.ptp(numbers) < len(numbers):  # few bins: no need to sort
+            every = np.bincount(numbers - numbers.min())
+            bins = np.flatnonzero(every)
+            return cls(width, bins + numbers.min(), every[bins])
+        bins, counts = np.unique(numbers, return_counts=True)
         return cls(width, bins, counts.astype(np.int64))
 
     def plus(self, other: Histogram) -> Histogram:
@@ -137,7 +142,7 @@ class Walk:
     def blocks(self, edges: range) -> Iterator[CellBlock]:
         """Yield the cells of a range of edges; each thread has one workspace to write them in."""
         if not hasattr(self.own, "workspace"):
-            self.own.workspace = Workspace(self.overlay, self.values.each)
+            self.own.workspace = Workspace(self.overlay, self.values)
         return self.overlay.blocks(self.values, edges, self.own.workspace)
 
     @property

@@ -232,7 +232,8 @@ class Method(Metric):
 
     def _bleu(self, stats: Stats, smoothing: str, *, effective_order: bool) -> Float64:
         # Statistics first: each is then one stretch of memory, over which NumPy is fastest.
-        values = np.ascontiguousarray(np.moveaxis(self.check_stats(stats), -1, 0), dtype=np.float64)
+        checked = self.check_stats(stats)
+        values = np.ascontiguousarray(checked.transpose(-1, *range(checked.ndim - 1)), dtype=np.float64)
         hyp_len, ref_len = values[0], values[1]
         matches, totals = values[2 : 2 + self.order], values[2 + self.order :]  # (n, ...)
         if smoothing in ("none", "floor", "exp") and values.size and values.min() > 0.0:

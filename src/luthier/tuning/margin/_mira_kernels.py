@@ -93,6 +93,18 @@ def move(n, columns, gaps, step, scale, low, high, clock, weights, drift):
 
 
 @kernel
+def in_background(sentences, offsets, outcomes, background, rows, sums):
+    """Write the outcomes of some sentences, and their statistics, (S, n), added to those of the background."""
+    n = 0
+    for s in sentences:
+        for row in range(offsets[s], offsets[s + 1]):
+            rows[n] = row
+            for c in range(len(sums)):
+                sums[c, n] = outcomes[row, c] + background[c]
+            n += 1
+
+
+@kernel
 def hope_fear_steps(order, lists, rows, box, limit, past, clock, weights, drift, room):
     """Take one step for each sentence of `order`, from its fear towards its hope; return the losses' sum.
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.core.segments import rows_of_segments
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import ListTuner, State, keep_best
 from luthier.tuning.margin import _mira_kernels as kernels
@@ -87,8 +86,8 @@ class Method(ListTuner):
         total = 0.0
         for first in range(0, n, self.refresh):
             sentences = order[first : first + self.refresh]
-            rows = rows_of_segments(outcomes.offsets, sentences)
-            gains[rows] = background.gains(problem, outcomes, sentences, rows)
+            rows, found = background.gains(problem, outcomes, sentences)
+            gains[rows] = found
             total += kernels.hope_fear_steps(
                 sentences,
                 lists,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from scipy import optimize
 
 from luthier.core.arrays import Float64
 from luthier.landscape.bounds import Bounds
@@ -121,6 +120,8 @@ def minimize(terms: Sequence[Term], start: Float64, bounds: Bounds, *, iteration
     limits = None
     if not bounds.is_free:
         limits = np.stack([bounds.low[free] / unit, bounds.high[free] / unit], axis=1)
+    from scipy import optimize  # a quarter of a second that a tuner without such a penalty need not spend
+
     found = optimize.minimize(
         scaled,
         start[free] / unit,

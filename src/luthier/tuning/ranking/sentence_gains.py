@@ -12,6 +12,7 @@ from luthier.core.arrays import Float64, Int64, flat, frozen
 from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.kbest.pool import Pool
 from luthier.landscape.list_problem import ListProblem
+from luthier.tuning.margin import _mira_kernels as kernels
 
 # Odd, with bits all over: rows of small counts get hashes that differ.
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -38,7 +39,10 @@ class Outcomes:
     def of(cls, problem: ListProblem) -> Outcomes:
         """Return the outcomes of a problem, in O(M log M)."""
         segments = segment_of_rows(problem.offsets)
-        order = np.lexsort((_hashes(problem.stats), segments))
+        # Lists, then hashes, in one number: rows of one outcome lie together, in whatever order.
+        bits = len(problem.offsets).bit_length()
+        hashes = _hashes(problem.stats) >> np.uint64(bits)
+        order = np.argsort((segments.astype(np.uint64) << np.uint64(64 - bits)) | hashes)
         stats = problem.stats[order]
         new = np.any(stats[1:] != stats[:-1], axis=1) | (segments[1:] != segments[:-1])
         starts = np.concatenate([[0], np.flatnonzero(new) + 1])
@@ -82,9 +86,7 @@ def outcome_gains(problem: ListProblem, outcomes: Outcomes, weights: Float64 | N
     what the sentence adds to the corpus.
     """
     if weights is not None:
-        everyone = np.arange(len(outcomes.stats))
-        background = Background.of(problem, weights, 1.0)
-        return background.gains(problem, outcomes, np.arange(len(outcomes.offsets) - 1), everyone)
+        return Background.of(problem, weights, 1.0).gains(problem, outcomes, np.arange(len(outcomes.offsets) - 1))[1]
     gains = problem.metric.sentence_gains(outcomes.stats) / FULL_SCORE
     return gains * np.repeat(list_lengths_in_words(problem.pool), np.diff(outcomes.offsets))
 
@@ -116,12 +118,15 @@ class Background:
         means = problem.stats[problem.select(start)].mean(axis=0)
         return cls(n * np.append(means, lengths.mean()), decay, lengths)
 
-    def gains(self, problem: ListProblem, outcomes: Outcomes, sentences: Int64, rows: Int64) -> Float64:
-        """Return the gain in words of the outcomes `rows`, which are those of `sentences` in their order."""
+    def gains(self, problem: ListProblem, outcomes: Outcomes, sentences: Int64) -> tuple[Int64, Float64]:
+        """Return the outcomes of some sentences, (n,), and their gains in words, (n,)."""
         counts = outcomes.offsets[sentences + 1] - outcomes.offsets[sentences]
-        gains = problem.gain_of_sums(outcomes.stats[rows] + self.sums[:-1]) / FULL_SCORE
+        n = int(counts.sum())
+        rows, sums = np.empty(n, np.int64), np.empty((outcomes.stats.shape[1], n))  # each statistic in one stretch
+        kernels.in_background(flat(sentences), outcomes.offsets, outcomes.stats, self.sums, rows, sums)
+        gains = problem.gain_of_sums(sums.T) / FULL_SCORE
         gains *= self.sums[-1] + np.repeat(self.lengths[sentences], counts)
-        return gains
+        return rows, gains
 
 
 # What single hypotheses are worth: by themselves, or to the corpus.
