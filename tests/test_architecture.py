@@ -69,7 +69,7 @@ MAY_IMPORT["cli"] = ({*MAY_IMPORT["jobs"][0], "jobs", "explorer", "serving"}, {"
 # Only this file of a room may import this third party.
 ONLY_IN = {
     "numba": {
-        f"core/{name}.py" for name in ["jit", "kernel_cache", "kernel_options", "kernel_pack", "kernel_inlining"]
+        f"core/{name}.py" for name in ("jit", *map("kernel_{}".format, ("cache", "inlining", "options", "pack")))
     },
     "threadpoolctl": {"core/threads.py"},
     "msgspec": {"core/settings.py"},  # imported when something is checked
