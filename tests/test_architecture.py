@@ -68,7 +68,9 @@ MAY_IMPORT["cli"] = ({*MAY_IMPORT["jobs"][0], "jobs", "explorer", "serving"}, {"
 
 # Only this file of a room may import this third party.
 ONLY_IN = {
-    "numba": {"core/jit.py", "core/kernel_cache.py", "core/kernel_options.py", "core/kernel_pack.py"},
+    "numba": {
+        f"core/{name}.py" for name in ("jit", *map("kernel_{}".format, ("cache", "inlining", "options", "pack")))
+    },
     "threadpoolctl": {"core/threads.py"},
     "msgspec": {"core/settings.py"},  # imported when something is checked
     "dask": {"distributed/engine.py"},  # imported when a cluster is asked for

@@ -56,6 +56,7 @@ def test_whoever_works_on_units_the_bytes_are_the_same(method, cells, monkeypatc
     expected = bytes_of(align_bitext(bitext, chosen, threads=1))
     assert bytes_of(align_bitext(bitext, chosen, threads=4)) == expected
     assert bytes_of(align_bitext(bitext, chosen, engine=engine)) == expected
+    assert [len(own) for own in expected[-1]] == [0 if method == "fertility" else chosen.training_passes] * 2
     parts = len(parts_of(ways(TEXT)[0][0]))
     assert parts == {1: len(TEXT), 20: 6, 10_000: 1}[cells]
     n_units = 2 * (chosen.training_passes if method == "fertility" else (chosen.training_passes + 1) * parts)

@@ -238,3 +238,67 @@ def test_the_imports_found_by_a_pattern_are_those_of_the_parser(path):
     expected = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     expected |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert set(imported_names(path.read_text())) == expected
+
+
+INSIDE = """
+from luthier.core.jit import kernel
+
+@kernel
+def inside(x):
+    if x < 0:
+        raise ValueError("below 0")
+    return 2 * x
+
+@kernel
+def down(n):
+    return n if n <= 0 else down(n - 1)
+
+@kernel
+def caller(x):
+    return inside(x) + down(3)
+
+@kernel
+def other(x):
+    return inside(x) + 7
+"""
+CALLS_INSIDE = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+import numba
+from made._caller_kernels import caller, down, inside, other
+
+@numba.njit
+def of_a_host(x):
+    return inside(x) - 1
+
+kept = lambda: sorted({path.name.split("-")[0].rpartition(".")[2] for path in Path(sys.argv[1]).rglob("*.nbi")})
+print(caller(4), kept())
+for one in (caller, other, of_a_host):
+    try:
+        print(one(-1))
+    except ValueError as error:
+        print(error)
+print(of_a_host(5), inside(1.5), inside(3), down(2), kept())
+with ThreadPoolExecutor(4) as pool:
+    print(list(pool.map(other, range(4))), list(pool.map(inside, range(4))))
+"""
+
+
+@pytest.mark.slow
+def test_a_kernel_inside_others_has_code_of_its_own_where_python_or_a_host_calls_it(made, tmp_path):
+    (made / "_caller_kernels.py").write_text(INSIDE)
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{SOURCE.parent}", "LUTHIER_KERNELS": "none"}
+    environment["NUMBA_CACHE_DIR"] = cache = str(tmp_path / "kept")
+    environment.pop("NUMBA_DISABLE_JIT", None)
+    command = [sys.executable, "-c", CALLS_INSIDE, cache]
+    first, second = (
+        subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.splitlines()
+        for _ in range(2)
+    )
+    assert first[0] == "8 ['caller']"  # what it calls is inside it
+    assert first[1:] == second[1:]
+    assert second[0].startswith("8 ")
+    assert first[1:4] == ["below 0"] * 3
+    assert first[4] == "9 3.0 6 0 ['caller', 'down', 'inside', 'other']"
+    assert first[5] == "[7, 9, 11, 13] [0, 2, 4, 6]"

@@ -192,11 +192,7 @@ def weigh(text, state, counts, priors, k, j, before, stage):
 
 @kernel
 def sweep(text, state, counts, priors, stage):
-    """Draw the link of every word anew, all others given; `stage` 0 has words only, 1 jumps too, 2 fertilities.
-
-    Return the sum of the logarithms of the weights' sums.
-    """
-    likelihood = 0.0
+    """Draw the link of every word anew, all others given; `stage` 0 has words only, 1 jumps too, 2 fertilities."""
     reach, most = (len(counts.jumps) - 1) // 2, counts.fertilities.shape[1] - 1
     for k in range(len(text.cell_offsets) - 1):
         g0, p0, c0 = text.given_offsets[k], text.predicted_offsets[k], text.cell_offsets[k]
@@ -214,7 +210,6 @@ def sweep(text, state, counts, priors, stage):
                 counts.null[word] -= 1
                 counts.sums[0] -= 1
             total = weigh(text, state, counts, priors, k, j, before, stage)
-            likelihood += math.log(total)
             i = chosen(state.weights, n, total, state.random)
             if i < n:
                 counts.types[text.cells[c0 + (i * m + j if text.turned else j * n + i)]] += 1
@@ -227,7 +222,6 @@ def sweep(text, state, counts, priors, stage):
             count_jumps(counts, before, i, state.following[j], reach, 1)
             state.links[p0 + j] = i
             before = i if i >= 0 else before
-    return likelihood
 
 
 @inner_kernel

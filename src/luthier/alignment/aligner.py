@@ -40,7 +40,7 @@ class Alignment:
     model : Model
         What was learned, or what was given; `apply_model` aligns other text with it.
     likelihoods : two tuples of float
-        Log-likelihood of the text before each pass that trained, forward and backward.
+        Log-likelihood of the text before each pass that trained, forward and backward; none of chains.
     """
 
     forward: Links
@@ -98,7 +98,7 @@ def align_bitext(bitext: Bitext, method: Aligner, *, threads: int = 2, engine: E
         parameters, likelihoods, links = uniform(ways[side], method.start()), [], None
         for step in method.train(ways[side], max(1, threads // 2)):
             parameters, links = step.parameters, step.links
-            likelihoods.append(step.expectation.log_likelihood)
+            likelihoods += [] if step.expectation is None else [step.expectation.log_likelihood]
             advance(1)
             if stop.is_set():
                 raise KeyboardInterrupt

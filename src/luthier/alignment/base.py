@@ -87,9 +87,9 @@ class OneWay:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Step:
-    """A pass that trained: what it found, and the parameters that follow; the links where it has them already."""
+    """A step that trained: what a pass found, and the parameters that follow; the links where it has them already."""
 
-    expectation: Expectation
+    expectation: Expectation | None
     parameters: Parameters
     links: OneWay | None = None
 

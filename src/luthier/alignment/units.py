@@ -130,12 +130,11 @@ def _train_chains(
     sides: list[Trained] = []
     with contextlib.closing(each_result(draw_chain, given, units, engine)) as drawn:
         for way in ways:
-            parameters, likelihoods, links = uniform(way, method.start()), [], None
+            parameters, links = uniform(way, method.start()), None
             for step in method.average(way, itertools.islice(drawn, count)):
                 parameters, links = step.parameters, step.links
-                likelihoods.append(step.expectation.log_likelihood)
                 advance(1)
-            sides.append((parameters, likelihoods, links or method.link(way, parameters)))
+            sides.append((parameters, [], links or method.link(way, parameters)))
     return sides[0], sides[1]
 
 
@@ -163,9 +162,8 @@ class _Parts:
                 side, part = divmod(place, len(self.parts))
                 sums[side].add(found, self.types[part])
             for side, way in enumerate(self.ways):
-                step = method.step(way, parameters[side], sums[side].expectation(), number)
-                parameters[side] = step.parameters
-                likelihoods[side].append(step.expectation.log_likelihood)
+                parameters[side] = method.step(way, parameters[side], sums[side].expectation(), number).parameters
+                likelihoods[side].append(sums[side].log_likelihood)
                 advance(1)
         links = self._links(parameters)
         one, other = ((parameters[side], likelihoods[side], links[side]) for side in range(2))

@@ -254,7 +254,7 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
         Numba writes the index before the data and under names that are used again. A killed process, or two
         at a time, could leave an index that names the data of something else; stamp and key tell.
         """
-        if not self._can_write or not self._impl.check_cachable(data):
+        if not self._can_write or not callable(data.entry_point) or not self._impl.check_cachable(data):
             return
         key = self._index_key(sig, data.codegen)
         try:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from luthier.alignment import _fertility_kernels as kernels
-from luthier.alignment.base import ChainAligner, Expectation, OneWay, Step
+from luthier.alignment.base import ChainAligner, OneWay, Step
 from luthier.alignment.cells import Direction
 from luthier.alignment.table import LEAST, Parameters
 from luthier.core.arrays import Float64
@@ -49,27 +49,26 @@ class Method(ChainAligner):
         """Yield the parameters after each chain, averaged over those so far; the last has the links, too."""
         averages: Averages | None = None
         states = []
-        for chain, (state, likelihood, own) in enumerate(drawn):
+        for chain, (state, own) in enumerate(drawn):
             averages = own if averages is None else averages.joined(own)
             states.append(state)
             parameters = averages.parameters(direction, self._priors(direction))
-            found = Expectation(averages.types, averages.null, averages.jumps, likelihood)
             last = chain == self.chains - 1
-            yield Step(found, parameters, self._link(direction, parameters, states) if last else None)
+            yield Step(None, parameters, self._link(direction, parameters, states) if last else None)
 
     def draw(self, direction: Direction, chain: int) -> Drawn:
-        """Return the links at the end of a chain, the log-likelihood of its last sweep, and its averages."""
-        priors, likelihood, averages = self._priors(direction), 0.0, Averages(direction)
+        """Return the links at the end of a chain, and its averages."""
+        priors, averages = self._priors(direction), Averages(direction)
         state, counts = _state(direction, self.seed, chain), _counts(direction, priors.alpha)
         sweeps = WORD_SWEEPS + JUMP_SWEEPS + self.passes
         with np.errstate(over="ignore"):  # whole numbers that are drawn by wrap around
             kernels.begin(direction.text, state, counts, self.null, REACH, MOST)
             for sweep in range(sweeps):
                 stage = (sweep >= WORD_SWEEPS) + (sweep >= WORD_SWEEPS + JUMP_SWEEPS)
-                likelihood = kernels.sweep(direction.text, state, counts, priors, stage)
+                kernels.sweep(direction.text, state, counts, priors, stage)
                 if sweep >= sweeps - AVERAGED:
                     averages.add(counts)
-        return state, likelihood, averages
+        return state, averages
 
     def link(self, direction: Direction, parameters: Parameters) -> OneWay:
         """Return the partner of largest posterior probability of each word, by chains under the parameters."""
@@ -143,7 +142,7 @@ class Averages:
         return Parameters(np.minimum(probabilities, 1.0), np.clip(nothing, LEAST, 1.0), np.minimum(unseen, 1.0), own)
 
 
-Drawn = tuple[kernels.Links, float, Averages]
+Drawn = tuple[kernels.Links, Averages]
 
 
 def _state(direction: Direction, seed: int, number: int) -> kernels.Links:
