@@ -27,7 +27,7 @@ def test_a_small_text_is_understood():
     assert links[0] == [(0, 0), (1, 1)]
     assert links[1] == [(0, 0), (1, 1)]
     assert links[4] == [(0, 0)]
-    assert len(done.likelihoods[0]) == len(done.likelihoods[1]) == 10
+    assert len(done.likelihoods[0]) == len(done.likelihoods[1]) == 4
     assert done.symmetrized("union").counts.sum() >= links.counts.sum() >= done.symmetrized("intersect").counts.sum()
 
 

@@ -41,9 +41,9 @@ def test_links_scores_and_model_are_written_and_reported(run_cli, texts, tmp_pat
     links = read_links(out)
     assert report["links"] == links.counts.sum()
     assert (report["pairs"], report["aligned"], report["empty"], report["long"]) == (60, 60, 0, 0)
-    assert report["method"] == "hmm(passes=6, alpha=0.01, null=0.2, model1_passes=5)"
+    assert report["method"] == "diagonal(passes=5, alpha=0.01, null=0.08, tension=4.0, optimize_tension=False)"
     assert report["files"] == [str(out), str(scores), str(model)]
-    assert [len(side) for side in report["log_likelihoods"]] == [10, 10]
+    assert [len(side) for side in report["log_likelihoods"]] == [4, 4]
     header, *rows = scores.read_text().splitlines()
     assert header == "forward\tbackward"
     assert np.array([row.split("\t") for row in rows], dtype=float).shape == (60, 2)
@@ -141,7 +141,7 @@ BAD = {
         "a\n",
         "x\n",
         ["--null", "2"],
-        "the 'null' parameter of hmm must be a float in [0.0, 0.999], got 2.0",
+        "the 'null' parameter of diagonal must be a float in [0.0, 0.999], got 2.0",
     ),
     "words": ("a\n", "x\n", ["--max-words", "0"], "--max-words: expected a whole number from 1 to 1000, found '0'"),
     "no model": (

@@ -22,7 +22,7 @@ from luthier.core.segments import segment_blocks
 from luthier.core.threads import map_in_order
 
 PACKAGE = "luthier.alignment.methods"
-DEFAULT = "hmm"
+DEFAULT = "diagonal"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -73,7 +73,7 @@ def align(
     source, target
         Files, one sentence per line, or sentences; words are separated by white space.
     method
-        ``model1``, ``diagonal``, ``hmm`` (the default) or ``fertility``, and its `parameters`; or an aligner.
+        ``model1``, ``diagonal`` (the default), ``hmm`` or ``fertility``, and its `parameters`; or an aligner.
     symmetrize
         How one alignment is made from both directions, such as ``intersect``.
     output, scores, train
