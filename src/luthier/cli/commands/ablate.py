@@ -21,6 +21,8 @@ from luthier.cli.options.lists import HELP, add_pool_options, pairs, pool_from
 from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
 
+COLD_SECONDS = 14
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier ablate`."""

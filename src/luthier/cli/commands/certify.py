@@ -20,6 +20,7 @@ from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
 
 INTERRUPTED = 130
+COLD_SECONDS = 32
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

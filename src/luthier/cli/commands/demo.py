@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 WIDTH, INDENT, MORE = 80, "  ", "  "
 
+COLD_SECONDS = 40
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier demo`."""

@@ -11,6 +11,8 @@ import argparse
 from luthier.cli.options.lists import HELP, add_pool_options, pool_from
 from luthier.cli.output import Output
 
+COLD_SECONDS = 8
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier inspect`."""

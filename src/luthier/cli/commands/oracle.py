@@ -17,6 +17,8 @@ from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
 from luthier.core.errors import LuthierError
 
+COLD_SECONDS = 10
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier oracle`."""

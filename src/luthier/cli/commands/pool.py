@@ -16,6 +16,8 @@ from luthier.cli.options.lists import add_reading_options, add_transform_options
 from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
 
+COLD_SECONDS = 8
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier pool`."""

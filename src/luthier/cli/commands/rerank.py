@@ -21,6 +21,7 @@ from luthier.cli.options.weights import add_strict_option
 from luthier.cli.output import Output
 
 FORMS = ("text", "jsonl", "moses")
+COLD_SECONDS = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -44,6 +44,8 @@ WITHOUT_CELLS = (
     "resamples",
 )  # what --raster does not go with
 
+COLD_SECONDS = 20
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier surface`."""

@@ -51,6 +51,8 @@ FIRST_OPTIONS = (
     "pool", "--metric", "--method", "-o", "--refs", "--column", "--folds", "--heldout", "--start", "--restarts",
 )  # fmt: skip
 
+COLD_SECONDS = 12
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that all tuners share."""
