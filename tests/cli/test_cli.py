@@ -110,8 +110,8 @@ def test_help_and_version_import_nothing_heavy(arguments):
         ["tune", "pool.arrow", "--method", "mert", "-o", "light.txt"],
     ],
 )
-def test_everyday_commands_import_neither_pandas_nor_matplotlib_nor_much_of_scipy(home, command):
-    heavy = "pandas,matplotlib,scipy.linalg,scipy.sparse,scipy.stats"
+def test_everyday_commands_import_nothing_that_they_do_not_need(home, command):
+    heavy = "pandas,matplotlib,scipy,pyarrow.compute,urllib.request"
     run = [sys.executable, "-c", LIGHT, heavy, *command]
     done = subprocess.run(run, capture_output=True, text=True, cwd=home)
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64, frozen
 from luthier.core.errors import InputError
-from luthier.core.files.remote import fetch
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.core.segments import segment_of_rows
@@ -153,7 +152,12 @@ class ShardsRecipe:
 
     def open(self) -> ShardSource:
         """Return the parts; all files must be there, and each is hashed when it is first worked on."""
-        manifest = read_manifest(fetch(self.url) if self.url else self.path, self.url)
+        path = self.path
+        if self.url:
+            from luthier.core.files.remote import fetch
+
+            path = str(fetch(self.url))
+        manifest = read_manifest(path, self.url)
         if manifest.seal != self.seal:
             raise InputError(expected=f"the manifest {self.seal}", found=f"another, {manifest.seal}", path=self.path)
         check_files(manifest)

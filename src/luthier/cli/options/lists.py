@@ -337,6 +337,8 @@ def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool
 
 def _local(options: argparse.Namespace, path: str) -> tuple[str, str]:
     """Return where a file is on this host, and its URL: one that was named by a URL is fetched if need be."""
+    if "://" not in path:
+        return path, ""
     from luthier.core.files.remote import check_url, fetch, scheme_of
 
     if not scheme_of(path):

@@ -17,7 +17,6 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import atomic_write, regular
-from luthier.core.files.remote import fetch
 from luthier.core.settings import MOST_BYTES, parse_json, typed
 from luthier.kbest.groups import Groups, check_groups
 
@@ -104,7 +103,11 @@ class Manifest:
     def place(self, number: int) -> Path:
         """Return where a part is on this host; one by URL is fetched if need be."""
         part = self.parts[number]
-        return fetch(f"{self.url.rpartition('/')[0]}/{part.file}", part.digest) if self.url else self.folder / part.file
+        if not self.url:
+            return self.folder / part.file
+        from luthier.core.files.remote import fetch  # only where something is elsewhere
+
+        return fetch(f"{self.url.rpartition('/')[0]}/{part.file}", part.digest)
 
     def named(self, number: int) -> str:
         """Return what a part is called in messages: `number` counts from 0."""

@@ -23,7 +23,6 @@ from luthier import __version__
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.arrow import numbers
 from luthier.core.files.io import STDIN, atomic_write, regular
-from luthier.core.files.remote import fetch
 from luthier.core.params import path_of
 from luthier.corpus.texts import RepeatedTexts, Texts, Tokens, check_texts
 from luthier.kbest.derivations import Derivations, Tree
@@ -347,7 +346,12 @@ class PoolFile:
         InputError
             If there is no pool, or not the one that was meant: its content is hashed, once.
         """
-        pool = open_pool(fetch(self.url, self.file) if self.url else self.path)
+        path = self.path
+        if self.url:
+            from luthier.core.files.remote import fetch  # only where it is elsewhere
+
+            path = str(fetch(self.url, self.file))
+        pool = open_pool(path)
         found = pool.digest()
         if found != self.digest:
             place = self.url or self.path

@@ -5,17 +5,19 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from luthier.core import plugins
 from luthier.core.params import describe_domain
-from luthier.features.consensus.mbr import Consensus
-from luthier.kbest.building.lists import Reading
-from luthier.kbest.inspect import FeatureSummary, PoolSummary
-from luthier.kbest.pool import Pool
-from luthier.kbest.rerank import Reranked
-from luthier.metrics.oracle import Oracle
 from luthier.report.console import FinePrint, cell, code_of, decimals_for, paragraph, stack, table
+
+if TYPE_CHECKING:  # a command loads what it shows, and nothing else
+    from luthier.features.consensus.mbr import Consensus
+    from luthier.kbest.building.lists import Reading
+    from luthier.kbest.inspect import FeatureSummary, PoolSummary
+    from luthier.kbest.pool import Pool
+    from luthier.kbest.rerank import Reranked
+    from luthier.metrics.oracle import Oracle
 
 
 def inspection_tables(summary: PoolSummary, most: int) -> Any:
