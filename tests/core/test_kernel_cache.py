@@ -72,6 +72,7 @@ def run(folder, before="", argument="1", **variables):
     """Call the package's kernel in a new process; return its value, whether it was loaded, and what was said."""
     environment = {**os.environ, "PYTHONPATH": f"{folder.parent}{os.pathsep}{SOURCE.parent}", **variables}
     environment["LUTHIER_KERNELS"] = "none"
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # an edit within the same second would be overlooked by Python itself
     environment = {k: v for k, v in environment.items() if v and k != "NUMBA_DISABLE_JIT"}
     code = RUN.format(before=before, argument=argument)
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
