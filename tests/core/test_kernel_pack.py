@@ -60,6 +60,7 @@ print(values, compiler_seconds()[0] > 0, str(find_pack())[:60], more)
 def child(folder, code, **variables):
     """Run code in a new process with an empty cache; return the words it prints."""
     environment = {**os.environ, "PYTHONPATH": f"{folder.parent}{os.pathsep}{SOURCE.parent}", **variables}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # an edit within the same second would be overlooked by Python itself
     environment.pop("NUMBA_DISABLE_JIT", None)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
