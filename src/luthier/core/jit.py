@@ -28,6 +28,7 @@ with numba_alone() if is_command() else contextlib.nullcontext():
     from numba.core import event
     from numba.core.codegen import CPUCodeLibrary
     from numba.core.compiler import CompileResult, Flags
+    from numba.core.compiler_lock import global_compiler_lock
     from numba.core.dispatcher import Dispatcher
 
     from luthier.core.kernel_options import COMMON, FAST, INNER, LEAN, eight_bytes, low_zeros, take_numbers_alike
@@ -223,10 +224,11 @@ class _InnerKernels:
                 add(result)
 
         def find_one(types: Any) -> Any:
-            known = overloads.get(types) if isinstance(types, tuple) and not self._depth else None
-            if known is not None and isinstance(known.entry_point, _NoCode):
-                del overloads[types]
-            return find(types)
+            with global_compiler_lock:  # who has it knows that no other thread is compiling
+                known = overloads.get(types) if isinstance(types, tuple) and not self._depth else None
+                if known is not None and isinstance(known.entry_point, _NoCode):
+                    del overloads[types]
+                return find(types)
 
         compiler._customize_flags, compiler.compile = flags, compile_one
         compiled.add_overload, compiled.compile = add_one, find_one
