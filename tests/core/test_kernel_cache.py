@@ -6,6 +6,7 @@ Every run is a child process: what a process has loaded does not change under it
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import shutil
 import stat
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import luthier
-from luthier.core.kernel_files import imported_names
+from luthier.core.kernel_files import KernelLock, imported_names
 
 pytestmark = pytest.mark.compiled
 SOURCE = Path(luthier.__file__).parent
@@ -313,3 +314,78 @@ def test_a_kernel_inside_others_has_code_of_its_own_where_python_or_a_host_calls
     assert first[1:5] == ["42", *["below 0"] * 3]
     assert first[5] == "9 3.0 6 0 ['caller', 'down', 'inside', 'other']"
     assert first[6] == "[7, 9, 11, 13] [0, 2, 4, 6]"
+
+
+WAITS = """
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from numba.core import event
+from luthier.core.progress import speaking
+from made._caller_kernels import caller
+
+role, go = sys.argv[1], Path(sys.argv[2])
+
+class Slow(event.Listener):
+    def on_start(self, event):
+        print("COMPILES", flush=True)
+        while role == "first" and not go.exists():
+            time.sleep(0.01)
+    def on_end(self, event):
+        pass
+
+def shown(label, total):
+    if "another process" in label:
+        print("WAITS", flush=True)
+        go.touch()
+    return nullcontext(len)
+
+event.register("numba:compile", Slow())
+with speaking(shown, len):
+    print(caller(1))
+"""
+
+
+@pytest.mark.slow
+def test_of_two_processes_one_compiles_and_the_other_waits_for_it(made, tmp_path):
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{SOURCE.parent}", "LUTHIER_KERNELS": "none"}
+    environment["NUMBA_CACHE_DIR"] = str(tmp_path / "kept")
+    environment.pop("NUMBA_DISABLE_JIT", None)
+    go = tmp_path / "go"
+
+    def start(role):
+        command = [sys.executable, "-u", "-c", WAITS, role, str(go)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+    first = start("first")
+    assert first.stdout.readline() == "COMPILES\n"  # and goes on when the second waits
+    second = start("second")
+    try:
+        assert second.communicate(timeout=300)[0] == "WAITS\n11\n"
+        assert first.communicate(timeout=300)[0].splitlines()[-1] == "11"
+    finally:
+        first.kill()
+        second.kill()
+    assert {path.suffix for path in (tmp_path / "kept").rglob("*.*")} == {".nbi", ".nbc"}  # no lock is left
+
+
+@pytest.mark.slow
+def test_who_dies_while_compiling_is_not_waited_for(tmp_path):
+    holder = "import sys; from luthier.core.kernel_files import KernelLock as L; L().acquire(sys.argv[1], None)"
+    held = str(tmp_path / "held")
+    child = subprocess.Popen([sys.executable, "-c", holder + "; print(flush=True); input()", held], stdin=-1, stdout=-1)
+    child.stdout.readline()
+    lock = KernelLock()
+
+    @contextlib.contextmanager
+    def waiting():
+        child.kill()
+        yield
+
+    assert lock.acquire(held, waiting)
+    assert not lock.acquire(held, waiting)  # it is ours
+    lock.release()
+    assert not Path(held).exists()
+    assert not KernelLock().acquire(str(tmp_path / "no" / "folder"), waiting)
+    child.communicate()

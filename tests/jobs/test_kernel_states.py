@@ -61,7 +61,7 @@ def test_a_process_is_started_in_our_own_command_only_and_ends_with_the_block(mo
         def wait(self):
             started.append("waited")
 
-        kill = wait
+        kill = communicate = wait
 
     lacking = warm.KernelState("a", packed=False, kept=False, why="never")
     monkeypatch.setattr(warm, "kernel_states", lambda only: ([lacking], only))
@@ -91,8 +91,18 @@ def test_nothing_is_started_for_one_thread_or_where_all_kernels_are_there(monkey
             wait()
 
 
+def test_a_process_that_compiles_ends_with_the_one_that_started_it():
+    code = "from luthier.jobs.warm import end_with_input; import time; end_with_input(); print(1, flush=True)"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", f"{code}; time.sleep(600)"], **pipes) as child:
+        child.stdout.readline()
+        assert child.poll() is None
+        child.stdin.close()
+        assert child.wait(timeout=300) == 1
+
+
 @pytest.mark.parametrize(
-    ("path", "arguments"), [(SURFACE_OF_FEW, ["chrf"]), (TUNE_FEW, ["chrf", "3"]), (WALK_PLANES, [])]
+    ("path", "arguments"), [(SURFACE_OF_FEW, ["chrf"]), (TUNE_FEW, ["chrf", "auto", "3"]), (WALK_PLANES, [])]
 )
 def test_what_is_run_ahead_runs(path, arguments, recwarn):
     find(path)(*arguments)

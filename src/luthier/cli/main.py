@@ -232,7 +232,7 @@ def _execute(module: Any, options: argparse.Namespace) -> int:
     from luthier.cli.output import Output
 
     name = module.__name__.removeprefix(f"{COMMANDS}.").replace(".", " ").replace("_", "-")
-    expect_compiling(getattr(module, "COLD_SECONDS", 0))  # as a first run on 300 lists of 16 took on two cores
+    expect_compiling(*getattr(module, "COLD", (0, 0)))  # of a first run on 300 lists of 16, on two cores
     with Output(quiet=options.quiet, as_json=options.json, verbose=options.verbose, command=name) as output:
         code: int | None = module.run(options, output)
         _tell_compiled(output.note)

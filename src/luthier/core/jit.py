@@ -21,7 +21,7 @@ from typing import Any
 
 from luthier.core.kernel_files import EVERY_RUN, NoStamp
 from luthier.core.progress import notice, progress
-from luthier.core.start_up import compiling_seconds, is_command, link_first, load_array_functions, numba_alone
+from luthier.core.start_up import expected_compiling, is_command, link_first, load_array_functions, numba_alone
 
 with numba_alone() if is_command() else contextlib.nullcontext():
     import numba
@@ -46,7 +46,7 @@ __all__ = [
     "when_compiling",
 ]
 
-FIRST_RUN = "compiling kernels, once{}: later runs find them ('luthier warm' compiles all) …"
+FIRST_RUN = "compiling kernels{}, once: later runs find them ('luthier warm' compiles all) …"
 
 
 def _before_compiling() -> None:
@@ -61,7 +61,7 @@ class _Announcer(event.Listener):  # type: ignore[misc]
 
     said = False
     trouble = ""
-    count = 0
+    count = most = 0
 
     def __init__(self) -> None:
         self._patience, self.clock = _Patience(), _CompilerClock()
@@ -70,15 +70,16 @@ class _Announcer(event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: event.Event) -> None:
         if not self.said:
-            most = compiling_seconds()
-            notice(self.trouble or FIRST_RUN.format(f", in up to {most} s or so" if most else ""))
+            self.most, seconds = expected_compiling()
+            notice(self.trouble or FIRST_RUN.format(f", up to {self.most} in {seconds} s or so" if self.most else ""))
         self.said = True
         first, self.first = self.first, None
         if first is not None:
             first()
         if not self.clock.is_running:
             name = event.data["dispatcher"].py_func.__module__.removeprefix("luthier.").replace("._", " ")
-            self._shown.enter_context(progress(f"compiling {name}, {self.count} done"))
+            of = f" of up to {self.most}" if self.most > self.count else ""
+            self._shown.enter_context(progress(f"compiling {name}, {self.count}{of} done"))
         self._patience.begin()
         self.clock.begin()
 
@@ -228,7 +229,10 @@ class _InnerKernels:
                 known = overloads.get(types) if isinstance(types, tuple) and not self._depth else None
                 if known is not None and isinstance(known.entry_point, _NoCode):
                     del overloads[types]
-                return find(types)
+                try:
+                    return find(types)
+                finally:
+                    getattr(compiled._cache, "release", int)()
 
         compiler._customize_flags, compiler.compile = flags, compile_one
         compiled.add_overload, compiled.compile = add_one, find_one
@@ -263,6 +267,7 @@ def _keep(compiled: Any) -> None:
             prepare=_before_compiling,
             compile_again=lambda arguments: compiled._compiler.compile(arguments, None),
             is_compiling=lambda: _announcer.clock.is_running,
+            waiting=lambda: progress("waiting for a kernel that another process compiles"),
         )
     except NoStamp as error:
         _announcer.remember(EVERY_RUN + str(error))

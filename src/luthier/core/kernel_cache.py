@@ -7,10 +7,12 @@ a cache where they fail, and a test edits a callee to see that they do what we t
 
 from __future__ import annotations
 
+import hashlib
 import io
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from numba.core import caching, environment
 from numba.core.runtime import _nrt_python
 from numba.core.serialize import dumps
 
-from luthier.core.kernel_files import EVERY_RUN, NoStamp, folders, is_writable, private_folder, stamp
+from luthier.core.kernel_files import EVERY_RUN, KernelLock, NoStamp, folders, is_writable, private_folder, stamp
 from luthier.core.kernel_pack import Pack, Packed, find_pack, names_only
 
 KEPT = "kept"
@@ -124,7 +126,7 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
     """What is kept of one kernel. Trouble with its files is told to `complain`, and ends nothing.
 
     `prepare` is called before anything is compiled, `compile_again` with the types of a packed kernel that another one
-    inlines; `is_compiling` says whether a kernel is being compiled now.
+    inlines; `is_compiling` says whether a kernel is being compiled now, `waiting` shows that another process does so.
     """
 
     _impl_class = _Implementation
@@ -137,10 +139,12 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
         prepare: Callable[[], None],
         compile_again: Callable[[Any], Any],
         is_compiling: Callable[[], bool],
+        waiting: Callable[[], AbstractContextManager[Any]],
     ) -> None:
         super().__init__(function)
         self._complain, self._prepare = complain, prepare
         self._compile_again, self._is_compiling = compile_again, is_compiling
+        self._lock, self._waiting = KernelLock(), waiting
         locator = self._impl.locator
         if not isinstance(locator, _Locator) or self._cache_file._source_stamp != stamp(locator._py_file):
             raise NoStamp("Numba does not use the stamps it is given (is NUMBA_CACHE_LOCATOR_CLASSES set?)")
@@ -159,9 +163,25 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
         """
         with self._guard_against_spurious_io_errors():
             found = self._load_overload(sig, target_context)
+            if found is None and self._can_write and not self._is_compiling():
+                key = repr(self._index_key(sig, target_context.codegen())).encode()
+                name = f"{self._files[-1]._index_path}.{hashlib.blake2b(key, digest_size=8).hexdigest()}"
+                if self._lock.acquire(name, self._waiting):
+                    found = self._load_overload(sig, target_context)
         if found is None:
             self._get_ready(target_context)
         return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled kernel, and let other processes that wait for it go on."""
+        try:
+            super().save_overload(sig, data)
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """End what makes other processes wait for this kernel: it is kept by now, or will not be."""
+        self._lock.release()
 
     def _get_ready(self, target_context: Any) -> None:
         self._prepare()

@@ -8,6 +8,7 @@ kernels are not kept: what they contain could change without notice.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -15,13 +16,22 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # Windows: there two processes may compile the same
+    fcntl = None  # type: ignore[assignment]
 
 IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(.*)|import[ \t]+(\w.*))$", re.MULTILINE)
 JIT, OPTIONS = "luthier.core.jit", "luthier.core.kernel_options"
 HARMLESS = ("numpy", "math", "__future__", "typing")  # Numba knows them, and keeps their version apart
 EVERY_RUN = "compiling kernels, and in every run again: "
+LONGEST_WAIT, WAIT = 120.0, 0.02  # seconds for what another process compiles, and between two looks
 
 
 class NoStamp(Exception):
@@ -128,3 +138,46 @@ def private_folder() -> Path | None:
         return None
     ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) == 0o700
     return folder if ours else None
+
+
+class KernelLock:
+    """A lock among processes, for a kernel that one of them compiles: the others wait, and find it kept.
+
+    It ends with its process at the latest. Where files cannot be locked, and after `LONGEST_WAIT`, nobody waits.
+    """
+
+    def __init__(self) -> None:
+        self._file: int | None = None
+        self._path = ""
+
+    def acquire(self, path: str, waiting: Callable[[], AbstractContextManager[Any]]) -> bool:
+        """Lock a file, which is made for it; return whether another process had it: `waiting` is shown meanwhile."""
+        if fcntl is None or self._file is not None:
+            return False
+        try:
+            self._path, self._file = path, os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            if self._is_free():
+                return False
+            with waiting():
+                until = time.monotonic() + LONGEST_WAIT
+                while not self._is_free() and time.monotonic() < until:
+                    time.sleep(WAIT)
+        except OSError:
+            return False
+        return True
+
+    def _is_free(self) -> bool:
+        assert self._file is not None
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):  # systems differ
+            return False
+        return True
+
+    def release(self) -> None:
+        """Let the others go on."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                Path(self._path).unlink()
+            os.close(self._file)
+            self._file = None

@@ -21,7 +21,7 @@ from typing import Any
 from luthier.core.plugins import may_be_declared
 
 _COMMAND = threading.Event()  # seen by all threads
-_compiling: ContextVar[int] = ContextVar("luthier_compiling_seconds", default=0)
+_compiling: ContextVar[tuple[int, int]] = ContextVar("luthier_compiling", default=(0, 0))
 
 
 @contextmanager
@@ -47,12 +47,12 @@ def is_command() -> bool:
     return _COMMAND.is_set()
 
 
-def expect_compiling(seconds: int) -> None:
-    """Say how long compiling takes at most, about, where no kernel of this command is there yet; 0 if nobody knows."""
-    _compiling.set(seconds)
+def expect_compiling(kernels: int, seconds: int) -> None:
+    """Say how many kernels this command compiles at most where none is there yet, about, and how long; 0 if unknown."""
+    _compiling.set((kernels, seconds))
 
 
-def compiling_seconds() -> int:
+def expected_compiling() -> tuple[int, int]:
     """Return what was said last."""
     return _compiling.get()
 

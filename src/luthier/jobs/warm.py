@@ -11,6 +11,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -154,9 +155,10 @@ def compile_ahead(job: str, module: str, *arguments: str, threads: int) -> Itera
 
     def start() -> None:
         if any(not (state.packed or state.kept) for state in kernel_states(module)[0]):
-            code = f"from luthier.jobs.warm import run_apart; run_apart({job!r}, *{arguments!r})"
-            quiet = subprocess.DEVNULL
-            helpers.append(subprocess.Popen([sys.executable, "-c", code], stdin=quiet, stdout=quiet, stderr=quiet))
+            imports = "from luthier.jobs.warm import end_with_input, run_apart"
+            code = f"{imports}; end_with_input(); run_apart({job!r}, *{arguments!r})"
+            quiet, pipe = subprocess.DEVNULL, subprocess.PIPE  # the pipe ends with this process, however that ends
+            helpers.append(subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=quiet, stderr=quiet))
 
     def wait() -> None:
         for helper in helpers:
@@ -170,7 +172,7 @@ def compile_ahead(job: str, module: str, *arguments: str, threads: int) -> Itera
         when_compiling(None)
         for helper in helpers:
             helper.kill()
-            helper.wait()
+            helper.communicate()
 
 
 def run_apart(path: str, *arguments: str) -> None:
@@ -179,6 +181,16 @@ def run_apart(path: str, *arguments: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LuthierWarning)
         find(path)(*arguments)
+
+
+def end_with_input() -> None:
+    """Have this process end where its standard input does."""
+
+    def wait() -> None:
+        sys.stdin.buffer.read()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 # Kernels for others: compiled for every processor of a kind, in a process of its own, and put into one file.

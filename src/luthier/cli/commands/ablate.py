@@ -21,7 +21,7 @@ from luthier.cli.options.lists import HELP, add_pool_options, pairs, pool_from
 from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
 
-COLD_SECONDS = 14
+COLD = 25, 14  # kernels, seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,7 +20,7 @@ from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
 
 INTERRUPTED = 130
-COLD_SECONDS = 32
+COLD = 32, 28  # kernels, seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

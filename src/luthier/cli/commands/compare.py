@@ -18,7 +18,7 @@ from luthier.cli.options.lists import add_pool_options, pool_from
 from luthier.cli.options.weights import add_metric_options, add_strict_option, metrics_from
 from luthier.cli.output import Output
 
-COLD_SECONDS = 10
+COLD = 17, 10  # kernels, seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 WIDTH, INDENT, MORE = 80, "  ", "  "
 
-COLD_SECONDS = 40
+COLD = 35, 36  # kernels, seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ import argparse
 from luthier.cli.options.lists import HELP, add_pool_options, pool_from
 from luthier.cli.output import Output
 
-COLD_SECONDS = 8
+COLD = 12, 8  # kernels, seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

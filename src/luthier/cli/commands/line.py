@@ -18,7 +18,7 @@ from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
 
 DISAGREED = 1
-COLD_SECONDS = 12
+COLD = 23, 12  # kernels, seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
 from luthier.core.errors import LuthierError
 
-COLD_SECONDS = 10
+COLD = 16, 10  # kernels, seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ from luthier.cli.options.lists import add_reading_options, add_transform_options
 from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
 
-COLD_SECONDS = 8
+COLD = 12, 8  # kernels, seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,7 +21,7 @@ from luthier.cli.options.weights import add_strict_option
 from luthier.cli.output import Output
 
 FORMS = ("text", "jsonl", "moses")
-COLD_SECONDS = 8
+COLD = 14, 8  # kernels, seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

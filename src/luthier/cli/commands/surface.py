@@ -44,7 +44,7 @@ WITHOUT_CELLS = (
     "resamples",
 )  # what --raster does not go with
 
-COLD_SECONDS = 20
+COLD = 30, 20  # kernels, seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

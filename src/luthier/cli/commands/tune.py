@@ -51,7 +51,7 @@ FIRST_OPTIONS = (
     "pool", "--metric", "--method", "-o", "--refs", "--column", "--folds", "--heldout", "--start", "--restarts",
 )  # fmt: skip
 
-COLD_SECONDS = 12
+COLD = 25, 12  # kernels, seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -195,9 +195,8 @@ def _tune(options: argparse.Namespace, record: RunFile) -> TuningReport:
     formulas = [] if options.search is None else list(options.add)
     if formulas:
         options.add = []
-    few = settings["metric"].label, str(options.folds)
-    threads = options.threads if options.folds else 1  # without folds there is too little to share
-    with cluster_from(options) as engine, compile_ahead(TUNE_FEW, ENVELOPES, *few, threads=threads):
+    few = settings["metric"].label, options.method, str(options.folds or "")
+    with cluster_from(options) as engine, compile_ahead(TUNE_FEW, ENVELOPES, *few, threads=options.threads):
         source = _source(options)
         unseen = argparse.Namespace(**{**vars(options), "join": options.heldout_join})
         heldout = pool_from(unseen, options.heldout, options.heldout_refs) if options.heldout else None

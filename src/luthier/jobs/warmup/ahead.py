@@ -9,12 +9,31 @@ if TYPE_CHECKING:
 
 
 def _few() -> Pool:
-    import luthier
-    from luthier.synthetic.english.outputs import SyntheticOutputs
+    """Return the lists of a few outputs, made without the kernels that read lists: the command compiles those."""
+    import numpy as np
 
-    records = SyntheticOutputs(inputs=12, k=4).generate(0)
-    return luthier.pool_from_frame(
-        {name: [record[name] for record in records] for name in records[0]}, references="ref"
+    from luthier.corpus.texts import Texts, Tokens
+    from luthier.kbest.features import Features
+    from luthier.kbest.pool import Pool, References
+    from luthier.synthetic.english.outputs import SCORERS, SyntheticOutputs
+
+    records, words = SyntheticOutputs(inputs=12, k=4).generate(0), dict[str, int]()
+
+    def columns(texts: list[str]) -> tuple[Texts, Tokens]:
+        ids = [[words.setdefault(word, len(words)) for word in text.split()] for text in texts]
+        offsets = np.cumsum([0, *map(len, ids)])
+        return Texts.from_strings(texts), Tokens(offsets, np.concatenate(ids))
+
+    texts, tokens = columns([record["hyp"] for record in records])
+    reference_texts, reference_tokens = columns([record["ref"] for record in records[::4]])
+    return Pool(
+        np.arange(0, len(records) + 1, 4),
+        Features.from_dense(SCORERS, [[record[name] for name in SCORERS] for record in records]),
+        Texts.from_strings(map(str, range(12))),
+        texts,
+        tokens,
+        Texts.from_strings(words),
+        References(np.arange(13), reference_texts, reference_tokens),
     )
 
 
@@ -26,11 +45,11 @@ def surface_of_few(metric: str) -> None:
     surface_scenes(luthier.surface(_few(), metric, axis=["qe", "words"], resamples=2).report)
 
 
-def tune_few(metric: str, folds: str) -> None:
-    """Tune the weights of a few outputs by so many folds."""
+def tune_few(metric: str, method: str, folds: str) -> None:
+    """Tune the weights of a few outputs, and by so many folds, '' for none."""
     import luthier
 
-    luthier.tune(_few(), metric, method="mert", folds=int(folds))
+    luthier.tune(_few(), metric, method=method, folds=int(folds) if folds else None)
 
 
 def walk_planes() -> None:
