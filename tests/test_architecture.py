@@ -68,9 +68,7 @@ MAY_IMPORT["cli"] = ({*MAY_IMPORT["jobs"][0], "jobs", "explorer", "serving"}, {"
 
 # Only this file of a room may import this third party.
 ONLY_IN = {
-    "numba": {
-        f"core/{name}.py" for name in ("jit", *map("kernel_{}".format, ("cache", "inlining", "options", "pack")))
-    },
+    "numba": {f"core/{name}.py" for name in ("jit", *map("kernel_{}".format, ("cache", "options", "pack")))},
     "threadpoolctl": {"core/threads.py"},
     "msgspec": {"core/settings.py"},  # imported when something is checked
     "dask": {"distributed/engine.py"},  # imported when a cluster is asked for
@@ -205,6 +203,27 @@ def test_a_kernel_file_imports_nothing_but_numpy_math_jit_and_kernel_files():
         for module in set(imported_modules(path)) - {"numpy", "math", "typing", "luthier.core.jit"}:
             if not re.fullmatch(r"luthier\.\w+(\.\w+)*\._\w*kernels", module):
                 yield f"{module} is no kernel file"
+
+    assert complaints(rule, (p for p in FILES if p.name.endswith("kernels.py"))) == []
+
+
+def test_no_kernel_assigns_an_array_to_a_slice():
+    # Numba compiles the words of an error message with it, for seconds; numbers and their names may be put there
+    def has_slice(node):
+        return isinstance(node, ast.Subscript) and any(isinstance(part, ast.Slice) for part in ast.walk(node.slice))
+
+    def rule(path):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Assign):
+                continue
+            for target in node.targets:
+                both = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+                pairs = zip(target.elts, node.value.elts, strict=True) if both else [(target, node.value)]
+                for place, value in pairs:
+                    known = ast.unparse(value).removeprefix("-") in ("np.inf", "math.inf", "np.nan")
+                    arrays = [n for n in ast.walk(value) if has_slice(n) or isinstance(n, ast.Attribute)]
+                    if has_slice(place) and arrays and not known:
+                        yield f"line {node.lineno}: {ast.unparse(node)}"
 
     assert complaints(rule, (p for p in FILES if p.name.endswith("kernels.py"))) == []
 

@@ -265,3 +265,17 @@ def test_principal_axes_are_orthonormal_and_say_how_far_rows_spread():
     apart = turned - np.repeat(means, np.diff(problem.offsets), axis=0)
     np.testing.assert_allclose(np.sqrt((apart**2).mean(axis=0)), spread, rtol=1e-12)
     np.testing.assert_allclose(apart.T @ apart - np.diag(np.diag(apart.T @ apart)), 0.0, atol=1e-9)
+
+
+@compiled
+def test_an_axis_along_which_no_list_differs_hides_no_answer():
+    rng = np.random.default_rng(3)
+    lists = rng.normal(size=(30, 7, 2))
+    problem = problem_of(list(lists[..., [0, 1, 0]]), list(rng.integers(0, 101, (30, 7))))
+    start = np.array([1.0, -1.0, 0.5])
+    turn, spread = principal_axes(problem, plane_of(3))
+    assert spread[np.abs(turn @ [1.0, 0.0, -1.0]).argmax()] == spread.max()
+    found = certify(problem, all_directions(problem, plane_of(3, start)), start, CertifyOptions(gap=0.01, limit=4000))
+    drawn = problem.gains(rng.normal(size=(20_000, 3)))
+    assert found.complete
+    assert drawn.max() <= found.bound <= found.gain + 0.01 + 1e-9

@@ -93,13 +93,15 @@ def highest_rows(rows, heights, moves, w, bounds, units, out, moved):
     for s in range(len(offsets) - 1):
         first, k = offsets[s], offsets[s + 1] - offsets[s]
         columns = rows.copy[n_columns * first : n_columns * (first + k)].reshape((n_columns, k))
-        a32[:k] = heights[first : first + k]
+        for r in range(k):
+            a32[r] = heights[first + r]
         for i in range(n_changed):
             step, column = moves32[changed[i]], columns[changed[i]]
             for r in range(k):
                 a32[r] += step * column[r]
         if len(moved):
-            moved[first : first + k] = a32[:k]
+            for r in range(k):
+                moved[first + r] = a32[r]
         wide = (k + LANES - 1) // LANES
         a32[k : wide * LANES] = -np.inf
         _, bound = error_bound(bounds, radius, size, s, units[0], units[1], units[2])
@@ -281,7 +283,8 @@ def fast_envelopes(rows, w, bounds, directions, units, sighted, segment, events)
         wide = (k + LANES - 1) // LANES
         seen = Seen(a32[:wide], b32[:wide], flags[: wide * LANES], lanes, chosen, probes, vertices)
         if len(sighted):
-            flat_a[:k] = sighted[first:last]
+            for r in range(k):
+                flat_a[r] = sighted[first + r]
         else:
             project(columns, used_w, n_w, w32, flat_a)
         flat_a[k : wide * LANES] = -np.inf

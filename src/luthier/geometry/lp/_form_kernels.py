@@ -110,7 +110,30 @@ def prove_peak(form, factor):
     return np.inf
 
 
-@inner_kernel
+# Copies are loops: Numba makes an assignment of arrays ready to tell their shapes, which takes seconds to compile.
+
+
+@kernel
+def copy_vectors(form, other):
+    """Copy the vectors of a form into another."""
+    for a in range(form.v.shape[0]):
+        for b in range(form.v.shape[1]):
+            other.v[a, b] = form.v[a, b]
+
+
+@kernel
+def copy_entries(form, other):
+    """Copy C and its extent into another form."""
+    for a in range(len(form.d)):
+        for b in range(len(form.d)):
+            other.c[a, b] = form.c[a, b]
+    other.extent[0] = form.extent[0]
+
+
+@kernel
 def copy_form(form, other):
     """Copy a form into another."""
-    other.c[:], other.d[:], other.v[:], other.extent[0] = form.c, form.d, form.v, form.extent[0]
+    copy_entries(form, other)
+    copy_vectors(form, other)
+    for a in range(len(form.d)):
+        other.d[a] = form.d[a]

@@ -180,7 +180,8 @@ def facets_by_rays(at, m, same, found, others):
                     if is_inside_one(cones[n_cones:], doubts[n_cones:], 1, target):
                         n_cones = min(n_cones + 1, MOST_CONES)
                         break
-                others[j, :q] = room.held[:q]
+                for i in range(q):
+                    others[j, i] = room.held[i]
             before = n
             if far > NOTHING:
                 n = shoot(units, m, same, depths, rest, gains, found, is_found, n)

@@ -99,7 +99,7 @@ def add_list(heights, rows, order, values, room, centre, radius, n, steps):
         steps.depths[n + i] = swing - middle - room
 
 
-@inner_kernel
+@kernel
 def order_steps(heights, stats, slack, found, box, slopes, centre, radius, most_rows, steps):
     """Order the rows of lists with at most `most_rows` of them; return the sum of their worst values, and their number.
 
@@ -185,7 +185,7 @@ def peak(constant, gradient):
     return total
 
 
-@inner_kernel
+@kernel
 def find_cuts(steps, n_lists, rounds, target, constants, gradients):
     """Write cuts, the last of them a mean of the others that is lowest over the box; return how many and its peak.
 
@@ -238,7 +238,7 @@ def best_share(level, mixed, constant, gradient, trial):
     return (low + high) / 2
 
 
-@inner_kernel
+@kernel
 def shrink_box(constants, gradients, count, target, low, high):
     """Move the ends −1 and 1 inwards past what cuts keep below the target; return whether anything is left."""
     n_axes = len(low)
@@ -267,7 +267,7 @@ def shrink_box(constants, gradients, count, target, low, high):
     return True
 
 
-@inner_kernel
+@kernel
 def weigh_axes(steps, n_lists, impact):
     """Write how much each axis moves all cuts together."""
     impact[:] = 0.0

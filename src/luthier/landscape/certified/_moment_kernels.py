@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luthier.core.jit import fast_kernel, inner_kernel, kernel, lean_kernel
-from luthier.geometry.lp._form_kernels import RANK, Form, copy_form, empty_form, prove_peak
+from luthier.geometry.lp._form_kernels import RANK, Form, copy_entries, copy_form, copy_vectors, empty_form, prove_peak
 from luthier.landscape.certified._box_kernels import UNIT
 
 MOST_PAIRS = 5  # rows of a list up to which each of them may be compared with each
@@ -333,9 +333,12 @@ def mix(scratch, best):
     share, lowest = 0.6, best
     extent = old.extent[0] + found.extent[0]
     for _ in range(TRIALS):
-        trial.c[:] = (1.0 - share) * old.c + share * found.c
+        for a in range(len(old.d)):
+            for b in range(len(old.d)):
+                trial.c[a, b] = (1.0 - share) * old.c[a, b] + share * found.c[a, b]
         trial.c[0, 0] += 16 * UNIT * extent  # shares and products are rounded
-        trial.v[:], trial.extent[0] = old.v, max(old.extent[0], found.extent[0]) * (1.0 + 32 * UNIT)
+        trial.extent[0] = max(old.extent[0], found.extent[0]) * (1.0 + 32 * UNIT)
+        copy_vectors(old, trial)
         peak = prove_peak(trial, scratch.factor)
         if peak >= lowest:
             if lowest < best:
@@ -347,7 +350,7 @@ def mix(scratch, best):
     if lowest < best:
         copy_form(kept, old)
     else:
-        old.v[:] = trial.v
+        copy_vectors(trial, old)
     return lowest
 
 
@@ -367,7 +370,8 @@ def bound_by_moments(steps, n_lists, extends, rounds, target, start, scratch):
         for r in range(RANK):
             scratch.best.v[a, r] = ((7 * a + 3 * r * r + 5 * a * r) % 11 - 5) + 0.5
             size += scratch.best.v[a, r] ** 2
-        scratch.best.v[a] /= np.sqrt(size)
+        for r in range(RANK):
+            scratch.best.v[a, r] /= np.sqrt(size)
     most, best = 0.0, np.inf
     for s in range(n_lists):
         most += steps.values[steps.starts[s]] - steps.values[steps.starts[s + 1] - 1]
@@ -375,7 +379,7 @@ def bound_by_moments(steps, n_lists, extends, rounds, target, start, scratch):
     for turn in range(n_rounds):
         find_form(steps, n_lists, scratch)
         if turn == 0:
-            scratch.best.c[:], scratch.best.extent[0] = scratch.found.c, scratch.found.extent[0]
+            copy_entries(scratch.found, scratch.best)
             best = prove_peak(scratch.best, scratch.factor)
         else:
             best = mix(scratch, best)

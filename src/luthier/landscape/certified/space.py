@@ -215,18 +215,23 @@ def holds_origin(problem: ListProblem, subspace: Subspace, low: Float64, high: F
 
 
 def principal_axes(problem: ListProblem, subspace: Subspace) -> tuple[Float64, Float64]:
-    """Return the principal axes of the differences within lists, (Q, Q), and the spread along each, (Q,)."""
+    """Return the principal axes of the differences within lists, (Q, Q), and the spread along each, (Q,).
+
+    An axis along which no list differs, as where features depend on each other, is given the largest spread: any would
+    do, but a small one makes coordinates, and with them what rounding may hide, large.
+    """
     along = project(problem.pool, subspace)[:, 1:]
     powers = squarable(np.abs(along).max(axis=0))
     shared = int(powers.max(initial=0))
     along = np.ldexp(along, -shared)
     lists = segment_of_rows(problem.offsets)
     along = along - (np.add.reduceat(along, problem.offsets[:-1], axis=0) / np.diff(problem.offsets)[:, None])[lists]
-    variances, vectors = np.linalg.eigh(along.T @ along / len(along))
-    turn = np.ascontiguousarray(vectors.T)
+    turn = np.ascontiguousarray(np.linalg.eigh(along.T @ along / len(along))[1].T)
+    # of the axes themselves: the eigenvalue of one that moves next to nothing is all rounding
+    spread = np.ldexp(np.array([np.sqrt(np.mean((along @ axis) ** 2)) for axis in turn]), shared)
+    largest = float(spread.max(initial=0.0)) or 1.0
     turn *= np.where(turn[np.arange(len(turn)), np.abs(turn).argmax(axis=1)] < 0, -1.0, 1.0)[:, None]
-    spread = np.ldexp(np.sqrt(np.maximum(variances, 0.0)), shared)
-    return turn, np.maximum(spread, NEGLIGIBLE * (float(spread.max(initial=0.0)) or 1.0))
+    return turn, np.where(spread > NEGLIGIBLE * largest, spread, largest)
 
 
 def bound_walls(problem: ListProblem, matrix: Float64) -> Float64:
