@@ -218,3 +218,15 @@ def test_the_usual_window_is_the_same_for_features_of_any_size(kind, power):
     problem = ListProblem.of(pool.with_features(scaled), load_metric("bleu"))
     np.testing.assert_array_equal(problem.spread, np.ldexp(plane.problem.spread, power))
     assert read_window(problem, plane.subspace, []) == read_window(plane.problem, plane.subspace, [])
+
+
+def test_the_cells_described_are_those_wanted_and_their_equals():
+    plane = plane_of(1)
+    every = look_at_plane(plane, SurfaceOptions(keep=10**6, check=0)).best
+    for keep in (0, 1, 3, 20):
+        some = look_at_plane(plane, SurfaceOptions(keep=keep, check=0))
+        assert len(some.best) >= min(max(keep, 1), len(every))
+        assert [cell.score for cell in some.best] == [cell.score for cell in every[: len(some.best)]]
+        assert some.optimum.score == next(cell for cell in every if cell.representable).score
+        if len(some.best) < len(every):
+            assert every[len(some.best)].score != some.best[-1].score

@@ -166,7 +166,8 @@ class SurfaceReport:
     survey : Survey
     start_score : float
         At w0, by re-ranking.
-    best : the best cells, some hundreds, the best first; if scores are equal, the one with the most room first
+    best : the best cells, as many as were wanted and those that are as good as the last; the best first, if scores are
+        equal the one with the most room
     check : Check
         Of cells drawn at random.
     record : Arrangement, optional
@@ -286,7 +287,7 @@ def look_at_plane(plane: Plane, options: SurfaceOptions, *, engine: Engine | Non
         plane=plane,
         survey=found,
         start_score=float(problem.metric.gain(np.array(problem.gain(plane.subspace.start)))),
-        best=_describe(plane, *_best_keys(plane, found, record, options.keep)),
+        best=_describe(plane, *_best_keys(plane, found, record, options.keep), options.keep),
         check=_check(plane, found, record, options),
         record=record,
         seconds=stopwatch.seconds()[1],
@@ -332,10 +333,17 @@ def _best_keys(plane: Plane, found: Survey, record: Arrangement | None, keep: in
     return record.keys[order], gains[order]
 
 
-def _describe(plane: Plane, keys: Int64, gains: Float64) -> tuple[SurfaceCell, ...]:
-    """Return cells by falling gain. If gains are equal, certain cells come first, and the roomiest of these."""
-    cells = [plane.overlay.cell(key) for key in keys]
+def _describe(plane: Plane, keys: Int64, gains: Float64, keep: int) -> tuple[SurfaceCell, ...]:
+    """Return the first `keep` cells and those that are as good; where none is certain, all. Gains fall.
+
+    If gains are equal, certain cells come first, and the roomiest of these.
+    """
+    last = int(np.searchsorted(-gains, -gains[: max(keep, 1)][-1], side="right")) if len(gains) else 0
+    cells = [plane.overlay.cell(key) for key in keys[:last]]
     certain = certain_cells(plane, cells)
+    if last < len(keys) and not certain.any():
+        return _describe(plane, keys, gains, len(keys))
+    gains = gains[:last]
     scores = plane.problem.metric.gain(gains)
     radii = np.array([cell.radius for cell in cells])
     order = np.lexsort((-radii, ~certain, -gains))
