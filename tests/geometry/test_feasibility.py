@@ -8,7 +8,7 @@ import pytest
 from exact_oracles import cancel_by_enumeration
 from luthier.core.errors import LuthierError
 from luthier.geometry.lp.certificates import Feasible, Infeasible, proves_feasible, proves_infeasible
-from luthier.geometry.lp.feasibility import feasibility
+from luthier.geometry.lp.feasibility import clear_weights, feasibility
 from luthier.geometry.lp.rational import exact_difference
 
 
@@ -185,3 +185,20 @@ def test_what_is_representable_is_so_in_any_order_of_summation():
         for k in order:
             sums = [total + found.weights[k] * row[k] for total, row in zip(sums, features, strict=True)]
         assert not found.representable or sums[0] > sums[1]
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_clear_weights_are_found_wherever_whole_numbers_have_them(scale):
+    rng, found = np.random.default_rng(0), 0
+    for _ in range(60):
+        counts = rng.integers(1, 6, rng.integers(1, 5))
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        rows = rng.integers(-2, 3, (offsets[-1], rng.integers(1, 5))).astype(float)
+        selection = offsets[:-1] + [rng.integers(count) for count in counts]
+        weights = clear_weights(offsets, scale * rows, selection)
+        assert (weights is not None) == isinstance(feasibility(offsets, rows, selection), Feasible)
+        for first, last, row in zip(offsets[:-1], offsets[1:], selection, strict=True):
+            others = [other for other in rows[first:last] if (other != rows[row]).any()]
+            assert weights is None or all((other - rows[row]) @ weights < 0 for other in others)
+        found += weights is not None
+    assert 10 < found < 60

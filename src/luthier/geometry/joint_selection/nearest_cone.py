@@ -13,8 +13,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.segments import segment_of_rows
-from luthier.geometry.lp.certificates import Feasible
-from luthier.geometry.lp.feasibility import feasibility
+from luthier.geometry.lp.feasibility import clear_weights
 from luthier.geometry.polytopes.cone import angle, project_onto_cone
 
 # A side that is visited less than this, for weights and rows of length 1, is not.
@@ -76,15 +75,14 @@ class JointCones:
         return None
 
     def middle(self, selection: Int64) -> Float64 | None:
-        """Return weights of the largest margin inside the cone of a selection, (n,); None if it has no inside."""
+        """Return weights of the largest margin inside the cone of a selection, (n,); None if it has no clear inside."""
         n = len(self.walls)
         sides = np.zeros((2 * n, self.points.shape[1]))
         sides[1::2] = self.walls  # a wall is a list of two rows, of which 0 is wanted
         last = int(self.offsets[-1])
         offsets = np.concatenate([self.offsets, last + 2 * np.arange(1, n + 1)])
         wanted = np.concatenate([selection, last + 2 * np.arange(n)])
-        found = feasibility(offsets, np.concatenate([self.points, sides]), wanted)
-        return found.weights if isinstance(found, Feasible) else None
+        return clear_weights(offsets, np.concatenate([self.points, sides]), wanted)
 
     def _passed(self, selection: Int64, weights: Float64) -> Float64:
         """Return the side of each list that weights pass by most, as rows of length 1."""

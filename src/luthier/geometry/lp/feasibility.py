@@ -56,7 +56,20 @@ def feasibility(
     array([0.5, 0.5])
     """
     search = _Search(offsets, features, selection)
-    return search.run(search.guess() if start is None else np.asarray(start, np.float64))
+    found = search.look(search.guess() if start is None else np.asarray(start, np.float64))
+    return search.settled(found) if isinstance(found, Margin) else found
+
+
+def clear_weights(offsets: Int64, features: Float64, selection: Int64) -> Float64 | None:
+    """Return weights of the largest margin that select row ``selection[s]`` of every list s, (D,).
+
+    None if there are none, or only such as floats cannot tell from none: `feasibility` proves which, at any price.
+    """
+    features = np.asarray(features, np.float64)
+    size = int(np.frexp(np.abs(features).max(initial=0.0))[1])  # floats decide most where the largest is about 1
+    search = _Search(offsets, np.ldexp(features, -size), selection)
+    found = search.look(search.guess())
+    return None if isinstance(found, Margin) else found.weights
 
 
 def closest_rivals(offsets: Int64, features: Float64, selection: Int64, weights: Float64) -> tuple[Float64, Int64]:
@@ -85,7 +98,8 @@ class _Search:
         kernels.lean(self.offsets, self.features, self.selection, MEAN_STEP, direction)
         return np.asarray(direction / max(np.abs(direction).max(), 1e-300))
 
-    def run(self, weights: Float64) -> Feasible | Infeasible:
+    def look(self, weights: Float64) -> Feasible | Margin:
+        """Return weights that nothing violates, or the margin of floats where these do not decide."""
         margin: Margin | None = None
         while True:
             gaps, rows = self.worst(weights)
@@ -98,11 +112,11 @@ class _Search:
             self.join(new, rows[new])
             margin = self.problem.solve()
             if margin.margin <= CLEAR * self.longest:
-                return self.settled(margin)
+                return margin
             weights = margin.weights
         if margin is not None and not self.violated(tuple(map(Fraction, weights.tolist())), weights)[1].size:
             return self.accepted(weights)
-        return self.settled(self.problem.solve())
+        return self.problem.solve()
 
     def worst(self, weights: Float64) -> tuple[Float64, Int64]:
         """Return each list's largest gap and its row."""

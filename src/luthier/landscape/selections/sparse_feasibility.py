@@ -10,6 +10,7 @@ the lists that it fails most, a few of them and ever more, since a contradiction
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -76,12 +77,15 @@ def weights_that_select(pool: Pool, rows: Int64) -> Float64 | None:
 def lists_followed(pool: Pool, rows: Int64) -> Bool:
     """Return lists, (N,), in which one weight vector selects the features of the given row, as many as were found.
 
-    The weights hurt the constraints of lists as little as they can, summed over lists: a hinge for each. A re-rank
-    says in which lists nothing is hurt. More lists may be possible.
+    First a perceptron's weights and their average, epoch after epoch. Then weights that hurt the constraints of lists
+    as little as they can, summed over lists: a hinge for each. A re-rank says in which lists nothing is hurt. More
+    lists may be possible.
     """
     constraints = _Constraints(pool, rows)
     weights, chosen = np.zeros(constraints.n_columns), np.zeros(pool.n_hypotheses, np.bool_)
     best = constraints.selects(weights)
+    for one, total, _ in constraints.epochs():
+        best = max(best, constraints.selects(one), constraints.selects(total), key=np.count_nonzero)
     for _ in range(FEW_ROUNDS):
         hurt = constraints.hurt(weights, 1.0 - CLEAR)
         new = constraints.worst(weights, hurt[~chosen[hurt]])
@@ -90,8 +94,7 @@ def lists_followed(pool: Pool, rows: Int64) -> Bool:
         chosen[new] = True
         asked = np.flatnonzero(chosen)
         weights = _least_hurt(constraints.table[asked], constraints.lists[asked], pool.n_sentences)
-        found = constraints.selects(weights)
-        best = found if found.sum() > best.sum() else best
+        best = max(best, constraints.selects(weights), key=np.count_nonzero)
     return best
 
 
@@ -114,22 +117,28 @@ class _Constraints:
 
     def perceptron(self) -> tuple[Float64, Int64]:
         """Return scaled weights, and how often each list was in the way, (N,): always 0 where all is well."""
-        weights, mistakes = np.zeros(self.n_columns), np.zeros(self.pool.n_sentences, np.int64)
-        parts = [self.asked[a:b] for a, b in self._spans()]
-        tables = [self.table[part] for part in parts]
+        mistakes = np.zeros(self.pool.n_sentences, np.int64)
+        for weights, _, wrong in self.epochs():  # noqa: B007
+            mistakes += wrong
+        return weights, mistakes
+
+    def epochs(self) -> Iterator[tuple[Float64, Float64, Bool]]:
+        """Yield after each epoch the weights, their sum over all steps, and the lists that were in the way, (N,)."""
+        weights, total = np.zeros(self.n_columns), np.zeros(self.n_columns)
+        tables = [self.table[self.asked[a:b]] for a, b in self._spans()]
         for _ in range(EPOCHS):
-            wrong = 0
+            wrong = np.zeros(self.pool.n_sentences, np.bool_)
             for number, table in enumerate(tables):
                 margins = table @ weights
                 if len(margins) and margins.min() <= CLEAR:
                     at = int(np.argmin(margins))
                     row = slice(table.indptr[at], table.indptr[at + 1])
                     weights[table.indices[row]] += table.data[row]
-                    mistakes[number] += 1
-                    wrong += 1
-            if not wrong:
+                    wrong[number] = True
+                total += weights
+            yield weights, total, wrong
+            if not wrong.any():
                 break
-        return weights, mistakes
 
     def _spans(self) -> list[tuple[int, int]]:
         ends = np.searchsorted(self.lists[self.asked], np.arange(self.pool.n_sentences + 1))
