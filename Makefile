@@ -89,10 +89,11 @@ lint: $(VENV)/.lint
 	$(BIN)/mypy
 
 # Every benchmark; the table of docs/performance.md is made anew. `make bench DATA=folder` measures on real lists too (the
-# page says what the folder holds).
+# page says what the folder holds). Kernels are compiled first, so that no figure has that in it.
 bench: $(VENV)/.bench
+	$(BIN)/luthier warm --jobs $(WORKERS) --quiet
 	$(BIN)/python benchmarks/overview.py --write docs/performance.md
-	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script $(if $(DATA),--data $(DATA)) || exit 1; done
+	for script in benchmarks/bench_*.py; do echo "== $$script, $$(date +%T)"; $(BIN)/python $$script $(if $(DATA),--data $(DATA)) || exit 1; done
 
 # The site, in build/site: guides, the API of every public name, the notebooks run anew. A link that leads nowhere fails.
 docs: $(VENV)/.docs

@@ -1,10 +1,10 @@
 """Word alignment: errors against true links, CPU time and memory of whole commands, growth with the text.
 
-    python benchmarks/bench_alignment.py [--data folder] [--pairs 10000] [--grow 10]
+    python benchmarks/bench_alignment.py [--data folder] [--pairs 10000] [--grow 3]
 
 The generated language pair has true links: precision, recall and AER of every method, beside the limits asked for.
 Then `luthier engine align` as a command, everything included (start of Python, reading, both directions, symmetrising,
-writing), on 29,000 sentence pairs and on ten times as many: the text again and again, a word in twenty replaced by
+writing), on 29,000 sentence pairs and on three times as many: the text again and again, a word in twenty replaced by
 another one. With --data the text is Multi30k De→En, and the share of links on which both directions of the diagonal
 agree that are also in the links another aligner (fast_align) made of it. The rival is numbering the pairs of words by
 a sort (np.unique), which alone takes longer than a whole pass.
@@ -140,7 +140,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="a folder with multi30k/ (docs/performance.md)")
     parser.add_argument("--pairs", type=int, default=10_000, help="generated pairs with true links (10,000)")
-    parser.add_argument("--grow", type=int, default=10, help="how many times longer the longer text is (10)")
+    parser.add_argument("--grow", type=int, default=3, help="how many times longer the longer text is (3)")
     options = parser.parse_args()
     print(machine())
     errors(*generated(options.pairs))

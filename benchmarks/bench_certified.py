@@ -3,14 +3,14 @@
 BLEU of generated lists, or with --data of De→En, from the decoder's weights. Boxes may differ
 between machines by last digits of sums.
 
-python benchmarks/bench_certified.py [--size toy] [--data DIR]
+python benchmarks/bench_certified.py [--data DIR]
 """
 
 import time
 
 import numpy as np
 
-from bench_common import SIZES, generated_to_tune, machine, parse_arguments, real_to_tune, show
+from bench_common import SIZES, argument_parser, generated_to_tune, machine, real_to_tune, show
 
 NAMES = (
     "LanguageModel",
@@ -100,7 +100,7 @@ def main():
     from luthier.metrics.loading import load_metric
 
     hold_blas(1)
-    arguments = parse_arguments(__doc__)
+    arguments = argument_parser(__doc__, size="toy").parse_args()
     print(machine())
     pool, _, start = real_to_tune(arguments.data) if arguments.data else generated_to_tune(SIZES[arguments.size], 0)
     problem = ListProblem.of(pool, load_metric("bleu"))

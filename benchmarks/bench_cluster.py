@@ -1,4 +1,7 @@
-"""Two workers against two threads; what a unit costs the driver; what a worker costs before its first unit."""
+"""Two workers against two threads; what a unit costs the driver; what a worker costs before its first unit.
+
+python benchmarks/bench_cluster.py [--size paper] [--data FOLDER]
+"""
 
 import dataclasses
 import tempfile
@@ -8,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from bench_common import SIZES, generated_to_tune, machine, parse_arguments, real_to_tune, show
+from bench_common import SIZES, argument_parser, generated_to_tune, machine, real_to_tune, show
 from luthier.core.tasks import Shared, Threads, run_units
 from luthier.distributed.address import ClusterAddress
 from luthier.distributed.engine import connected
@@ -19,9 +22,9 @@ from luthier.metrics.loading import load_metric
 from luthier.tuning.base import tuner
 from luthier.tuning.run import RunOptions
 
-RESTARTS = {"toy": 15, "paper": 63, "large": 63}
+RESTARTS = 63
 SENTENCES = 200  # of the De→En lists
-UNITS = {"toy": (500, 2_000), "paper": (1_000, 10_000), "large": (1_000, 10_000, 100_000)}
+UNITS = {"toy": (1_000, 10_000), "paper": (1_000, 10_000), "large": (1_000, 10_000, 100_000)}
 LONGER, SECONDS = 40, (0.12, 0.5)  # units that travel in twos, and alone
 IDLE = 5  # seconds in which nothing is done but heartbeats
 
@@ -55,12 +58,12 @@ def make_job(arguments, folder):
     return TuningJob(
         tuner=tuner("mert"),
         problem=ListProblem.of(open_pool(path), load_metric("bleu"), file=PoolFile.of(path)),
-        options=RunOptions(seed=1, restarts=RESTARTS[arguments.size], threads=2),
+        options=RunOptions(seed=1, restarts=RESTARTS, threads=2),
     )
 
 
 def main():
-    arguments = parse_arguments(__doc__)
+    arguments = argument_parser(__doc__, size="toy").parse_args()
     print(machine())
     with tempfile.TemporaryDirectory() as name, connected(ClusterAddress.parse("local:2")) as cluster:
         folder = Path(name)

@@ -95,7 +95,7 @@ def bench(pool, title, mbrs):
         values = found.pool.features.dense[:, -1]
         rate, rival, gap = pairs / seconds / 1e6, "", ""
         if spec in SACREBLEU:
-            slow, wanted = cpu_seconds(lambda spec=spec: rival_sacrebleu(SACREBLEU[spec], few), repeats=1)
+            slow, wanted = cpu_seconds(lambda spec=spec: rival_sacrebleu(SACREBLEU[spec], few), repeats=1, warm=False)
             rival = f"{sum(len(t) ** 2 for t in few) / slow:,.0f}"
             gap = f"{np.abs(np.abs(values[:n_few]) - wanted).max():.0e}"
         target = f"{TARGETS[spec]:g}" if spec in TARGETS else ""

@@ -200,7 +200,7 @@ def check_invented(texts, n_sentences):
     """Compare with the slow extractor on the patterns of a few sentences."""
     sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "grammar"))
     from slow_extraction import SlowExtractor
-    from small_texts import rules_of
+    from small_corpora import rules_of
 
     from luthier.alignment.bitext import MAX_WORDS
     from luthier.corpus.texts import Texts

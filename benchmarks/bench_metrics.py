@@ -58,8 +58,8 @@ def rival_rates(metric, pool, hyps, refs):
                 out.append(metric._compute_segment_statistics(metric._preprocess_segment(hyps[row]), info))
         return out
 
-    called, score = cpu_seconds(lambda: metric.corpus_score(lines, streams), repeats=1)
-    once, stats = cpu_seconds(prepared, repeats=1)
+    called, score = cpu_seconds(lambda: metric.corpus_score(lines, streams), repeats=1, warm=False)
+    once, stats = cpu_seconds(prepared, repeats=1, warm=False)
     return len(lines) / called, len(lines) / once, score.score, stats, np.array([row for _, row in rows])
 
 

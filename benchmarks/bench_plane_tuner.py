@@ -1,13 +1,13 @@
 """The tuner `plane` beside `mert`, each with 20 restarts from the same starts: CPU seconds and BLEU.
 
-python benchmarks/bench_plane_tuner.py [--size toy] [--data FOLDER] [--seed 0]
+python benchmarks/bench_plane_tuner.py [--size paper] [--data FOLDER] [--seed 0]
 
 With --data on the De→En 1000-best list from the decoder's own weights, else on generated lists of the given
 size. Both kinds of restarts that pay are run: random ones, for which `plane` cannot end below `mert`, and short
 walks. The last column is BLEU of unseen lists re-ranked by the weights found.
 """
 
-from bench_common import SIZES, generated_to_tune, machine, parse_arguments, real_to_tune, show
+from bench_common import SIZES, argument_parser, generated_to_tune, machine, real_to_tune, show
 
 RESTARTS = 20
 KINDS = (("random", 1.0), ("walk", 0.3))
@@ -44,7 +44,7 @@ def main():
     from luthier.jobs.warm import warm
 
     hold_blas(1)
-    arguments = parse_arguments(__doc__)
+    arguments = argument_parser(__doc__, size="toy").parse_args()
     print(machine())
     warm()
     if arguments.data:

@@ -1,6 +1,6 @@
 """Every tuner with its defaults, and as published, from several starts: CPU seconds, scores on these and other lists.
 
-python benchmarks/bench_tuners.py [--data FOLDER] [--size toy]
+python benchmarks/bench_tuners.py [--data FOLDER] [--size paper]
 
 The starts are the decoder's weights, equal ones as they are, and the best baseline, which `luthier tune` starts from.
 Without data, lists are generated. Each line is also printed as it is done.
@@ -8,7 +8,7 @@ Without data, lists are generated. Each line is also printed as it is done.
 
 import sys
 
-from bench_common import SIZES, generated_to_tune, machine, parse_arguments, real_to_tune, show
+from bench_common import SIZES, argument_parser, generated_to_tune, machine, real_to_tune, show
 
 SMALL_ONLY = ("certified", "fan-regularized", "lp-mert")  # they do not end on lists of this size
 
@@ -61,7 +61,7 @@ def main():
     from luthier.jobs.warm import warm
 
     hold_blas(1)
-    arguments = parse_arguments(__doc__)
+    arguments = argument_parser(__doc__, size="toy").parse_args()
     print(machine())
     warm()
     size = "toy" if arguments.data else arguments.size

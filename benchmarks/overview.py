@@ -10,6 +10,8 @@ replaces that between the two comments of a page.
 
 import argparse
 import functools
+import importlib.util
+import itertools
 import math
 import tempfile
 from pathlib import Path
@@ -162,41 +164,124 @@ def programs(n):
     return (lambda: maximize(rows, limits, objectives, box=1e4)), len(objectives), highs, 50, check
 
 
+def rival_module(name):
+    """Return the module of a rival, or None where it is not installed."""
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+
+
 def agreement(n):
     from luthier import mbr
 
     pool, _ = lists_of(n)
-    texts = list(pool.texts)[: pool.offsets[1]][:12]
-    metric = sacrebleu.CHRF()
-    slow = lambda: [metric.sentence_score(h, [r]).score for h in texts for r in texts]  # noqa: E731
-    count = int((pool.list_lengths**2).sum())
-    return (lambda: mbr(pool, "chrf", threads=1)), count, slow, len(texts) ** 2, None
+    texts, ends = list(pool.texts), pool.offsets.tolist()
+    lists = [texts[a:b] for a, b in itertools.pairwise(ends)][:20]
+    few, fastchrf = sum(map(len, lists)), rival_module("fastchrf")
+    options = {"char_order": 6, "beta": 2.0, "remove_whitespace": True, "eps_smoothing": False}
+
+    def rival():
+        return fastchrf and fastchrf.pairwise_chrf(lists, lists, **options)
+
+    def check(found, scores):
+        means = np.concatenate([np.mean(matrix, axis=1) for matrix in scores])
+        np.testing.assert_allclose(found.pool.features.dense[:few, -1], means, rtol=1e-5)
+
+    count, some = int((pool.list_lengths**2).sum()), sum(len(one) ** 2 for one in lists)
+    return (lambda: mbr(pool, "chrf", threads=1)), count, rival, some, check
 
 
-def aligning(n):
-    from luthier.alignment.aligner import align
+def strategy(n):
+    """Return a job: 20 generations of CMA-ES, beside pycma with one re-rank by NumPy for each weight vector."""
+    import cma
+
+    from luthier.landscape.list_problem import ListProblem
+    from luthier.landscape.problem import effect_units
+    from luthier.metrics.loading import load_metric
+    from luthier.tuning.base import tuner
+
+    pool, weights = lists_of(n)
+    metric, dense = load_metric("bleu"), np.array(pool.features.dense)
+    problem, starts = ListProblem.of(pool, metric), pool.offsets[:-1]
+    units, lists = effect_units(problem.spread, weights), np.repeat(np.arange(len(starts)), pool.list_lengths)
+    stats = problem.stats
+
+    def loss(place):
+        scores = dense @ (weights + place * units)
+        tops = np.flatnonzero(scores == np.maximum.reduceat(scores, starts)[lists])
+        _, first = np.unique(lists[tops], return_index=True)
+        return -float(metric.score(stats[tops[first]].sum(axis=0)))
+
+    def rival():
+        rng = np.random.default_rng(0)
+        options = {"seed": np.nan, "randn": lambda *shape: rng.standard_normal(shape), "CMA_diagonal": 0}
+        options |= {"popsize": 24, "maxiter": 20, "verbose": -9}
+        return -cma.fmin2(loss, np.zeros(len(weights)), 1.0, options)[1].result.fbest
+
+    def check(states, best):
+        np.testing.assert_allclose(states[-1].gain, max(best, states[0].gain), rtol=1e-12)
+
+    run = tuner("cma", generations=20)
+    ours = lambda: list(run.steps(problem, weights, np.random.default_rng(0)))  # noqa: E731
+    return ours, 20 * 24, rival, 20 * 24, check
+
+
+def synthetic_pairs(n):
     from luthier.synthetic.pair.pair import PairGenerator
 
-    pairs = list(PairGenerator().pairs("train", 10 * n, seed=0))
-    source, target = [str(pair.source) for pair in pairs], [str(pair.references[0]) for pair in pairs]
-    return (lambda: align(source, target, "diagonal", threads=1)), len(pairs), None, 0, None
+    pairs = list(PairGenerator().pairs("train", n, seed=0))
+    return [str(pair.source) for pair in pairs], [str(pair.references[0]) for pair in pairs]
+
+
+def aligning(method):
+    """Return a job: word alignment in both directions by a method, `fertility` beside eflomal."""
+
+    def job(n):
+        from luthier.alignment.aligner import align
+
+        source, target = synthetic_pairs(10 * n)
+
+        def rival():
+            eflomal = rival_module("eflomal")
+            with tempfile.TemporaryDirectory() as folder:
+                links = {f"links_filename_{way}": str(Path(folder, way)) for way in ("fwd", "rev")}
+                return eflomal and not eflomal.Aligner().align(source, target, **links)
+
+        beside = rival if method == "fertility" else None
+        return (lambda: align(source, target, method, threads=1)), len(source), beside, len(source), None
+
+    return job
 
 
 def modelling(n):
     from luthier.lm.estimate import estimate_lm
-    from luthier.synthetic.pair.pair import PairGenerator
 
-    texts = [str(pair.references[0]) for pair in PairGenerator().pairs("train", 10 * n, seed=0)]
+    texts = synthetic_pairs(10 * n)[1]
     return (lambda: estimate_lm(texts)), len(texts), None, 0, None
+
+
+def scoring(n):
+    from luthier.lm.arpa import write_arpa
+    from luthier.lm.estimate import estimate_lm
+    from luthier.lm.model import LanguageModel
+
+    texts, kenlm = synthetic_pairs(10 * n)[1], rival_module("kenlm")
+    made = estimate_lm(texts[::2]).model
+    model = LanguageModel.from_arpa(made)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "lm.arpa")
+        write_arpa(made, path)
+        theirs = kenlm and kenlm.Model(str(path))
+
+    def check(scores, totals):
+        np.testing.assert_allclose(scores.totals, totals, rtol=1e-4)
+
+    rival = lambda: theirs and [theirs.score(text) for text in texts]  # noqa: E731
+    return (lambda: model.score(texts)), len(texts), rival, len(texts), check
 
 
 def rapidfuzz_distances(pairs):
     """Return the edits of some hypotheses by rapidfuzz, in C++; None if it is not there."""
-    try:
-        from rapidfuzz.distance import Levenshtein
-    except ImportError:
-        return None
-    return [Levenshtein.distance(h.split(), r.split()) for h, r in pairs]
+    levenshtein = rival_module("rapidfuzz.distance.Levenshtein")
+    return levenshtein and [levenshtein.distance(h.split(), r.split()) for h, r in pairs]
 
 
 @functools.cache
@@ -248,13 +333,18 @@ JOBS = (
                 lambda _, stats: stats[:, 0]), "bench_edits.py"),
     ("WER from strings", "hypotheses", "rapidfuzz",
      statistics("wer", rapidfuzz_distances, lambda _, stats: stats[:, 0]), "bench_edits.py"),
-    ("chrF of all pairs of a list", "pairs", "sacrebleu", agreement, "bench_consensus.py"),
+    ("chrF of all pairs of a list", "pairs", "mbrs' fastchrf, in Rust", agreement, "bench_consensus.py"),
     ("envelopes, random directions", "hypotheses and directions", "sorting", envelopes, "bench_line_search.py"),
     ("MERT from one start, ten sweeps at most", "hypotheses and directions", "", mert, "bench_tuners.py"),
+    ("CMA-ES, 20 generations of 24", "weight vectors", "pycma, with a re-rank by NumPy for each", strategy,
+     "bench_tuners.py"),
     ("cells of a plane with their BLEU", "cells", "a re-rank for each", cells, "bench_plane.py"),
     ("linear programs, 5 unknowns, 4n rows", "programs", "HiGHS, warm model", programs, "bench_lp.py"),
-    ("word alignment, diagonal, 10n pairs", "pairs of sentences", "", aligning, "bench_alignment.py"),
+    ("word alignment, diagonal, 10n pairs", "pairs of sentences", "", aligning("diagonal"), "bench_alignment.py"),
+    ("word alignment, fertility, 10n pairs", "pairs of sentences", "eflomal", aligning("fertility"),
+     "bench_alignment.py"),
     ("n-gram model, 10n sentences", "sentences", "", modelling, "bench_lm.py"),
+    ("scores of 10n sentences by it", "sentences", "kenlm", scoring, "bench_lm.py"),
     ("grammars of n sentences, from 5,000 pairs", "sentences", "", extracting, "bench_grammar.py"),
     ("decode n sentences, with their forests", "sentences", "", decoding, "bench_decoding.py"),
     ("envelopes of n/4 forests along all axes", "forests", "", forest_lines, "bench_forests.py"),
