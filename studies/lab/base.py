@@ -14,9 +14,9 @@ import math
 import os
 import platform
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import make_folder, open_output
@@ -64,6 +64,19 @@ class Place:
         return dataclasses.replace(self, folder=self.folder.absolute(), data=data)
 
 
+class Size(NamedTuple):
+    """How large a unit is: hypotheses of a list, sentences to tune and to test on, which replicas, and what it took.
+
+    What a line does not say is None.
+    """
+
+    k: int | None
+    tune: int | None
+    test: int | None
+    replicas: Collection[int]
+    cpu_seconds: float | None
+
+
 @dataclasses.dataclass(frozen=True)
 class Entry:
     """A data set, as a study names it."""
@@ -78,6 +91,7 @@ class Study(abc.ABC):
     Attributes
     ----------
     line : what its lines are
+    repeats : what a unit is run again for, with other seeds
     """
 
     name: str
@@ -85,6 +99,7 @@ class Study(abc.ABC):
     data: tuple[Entry, ...]
 
     line: ClassVar[LineKind]
+    repeats: ClassVar[str] = "replicas"
 
     @classmethod
     @abc.abstractmethod
@@ -116,6 +131,25 @@ class Study(abc.ABC):
     def rounds(self, units: Any, kept: Kept, engine: Engine | None) -> Iterator[Units]:  # noqa: ARG002
         """Yield the units of a data set; in several sets where some wait for the lines of others."""
         yield units
+
+    def size_of(self, record: Record) -> Size:
+        """Return how large the unit of a line is."""
+        k, tune, test = record.get("size", [None] * 3)
+        return Size(k, tune, test, (record.get("replica", 0),), record.get("cpu_seconds"))
+
+    def size_table(self, records: Sequence[Record], choices: Mapping[str, float] | None = None) -> str:
+        """Return how large the study is, a row for each data set; `choices` has CPU seconds that no unit has."""
+        rows = []
+        for data in dict.fromkeys(record["data"] for record in records):
+            sizes = [self.size_of(record) for record in records if record["data"] == data]
+            cells = [_range([size[part] for size in sizes]) for part in (1, 2, 0)]
+            replicas = {number for size in sizes for number in size.replicas}
+            spent = [size.cpu_seconds for size in sizes if size.cpu_seconds is not None]
+            hours = math.fsum([*spent, (choices or {}).get(data, 0.0)]) / 3600
+            took = f"{hours:.1f}" if hours >= 1 else f"{hours:.2f}"
+            rows.append([data, *cells, str(len(replicas) or "–"), f"{len(sizes):,}", took if spent else "–"])
+        head = ["data", "sentences to tune on", "to test on", "K", self.repeats, "units", "CPU hours"]
+        return markdown(head, rows, (0,))
 
     @abc.abstractmethod
     def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
@@ -324,6 +358,13 @@ def require_known(kind: str, names: Collection[str], known: Collection[str], pat
     for name in names:
         if name not in known:
             raise LuthierError(f"{path}: there is no {kind} {name!r} in this study. known: {', '.join(known)}")
+
+
+def _range(numbers: Sequence[Any]) -> str:
+    known = sorted({number for number in numbers if number is not None})
+    if not known:
+        return "–"
+    return f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
 
 
 def write_tables(place: Place, name: str, parts: Sequence[str], *, made_from: str = f"`{UNITS}`") -> str:

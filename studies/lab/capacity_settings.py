@@ -17,7 +17,8 @@ from .base import Entry, Study, read_tuner, require_known, take_name, take_seed
 from .lists import FILES, SYNTHETIC, ListEntry, read_lists
 from .system import PairData, read_pair
 
-ORACLE, CONES, ALL = "oracle", "cones", "all"
+ORACLE, EXTREMES, CONES, ALL = "oracle", "random extremes", "cones", "all"
+SELECTIONS = (ORACLE, EXTREMES)  # whether some weights make them is asked, and nothing tuned
 SUMS, RANDOM, LEADING = "sums", "random", "leading"
 DECODER = "decoder"
 MOST_BITS = 12
@@ -30,7 +31,8 @@ class CapacityUnit(NamedTuple):
     ----------
     features : name of a set of features; of cones, how many hypotheses of each sentence
     space : where weights may be: `ALL`, or the name of a projection; of cones, how many axes
-    tuner : its name; `ORACLE`: whether weights can select the oracle; `CONES`: how many selections there are
+    tuner : its name; `ORACLE`: whether weights can select the oracle; `EXTREMES`: whether they can select one of each
+        list's extreme hypotheses, drawn at random; `CONES`: how many selections there are
     """
 
     features: str
@@ -129,7 +131,7 @@ class CapacityStudy(Study):
     @property
     def names(self) -> set[str]:
         """The names of data sets and tuners."""
-        return {*super().names, *self.tuners, ORACLE, CONES}
+        return {*super().names, *self.tuners, *SELECTIONS, CONES}
 
     @classmethod
     def read(cls, file: Table, path: str) -> Self:
@@ -212,7 +214,10 @@ def _check(study: CapacityStudy, path: str) -> None:
     faults = [
         (study.most_cones < 1, "at least one cone"),
         (any(not 0 <= bits <= MOST_BITS for bits in study.features.values()), f"bits from 0 to {MOST_BITS}"),
-        (bool({ORACLE, CONES} & set(study.tuners)), "tuners with other names than oracle and cones"),
+        (
+            bool({*SELECTIONS, CONES} & set(study.tuners)),
+            f"tuners with other names than {', '.join(SELECTIONS)}, {CONES}",
+        ),
         (ALL in study.projections, f"projections with other names than {ALL}"),
     ]
     for grid in study.grids:
@@ -225,13 +230,13 @@ def _check(study: CapacityStudy, path: str) -> None:
                 f"numbers of hypotheses and axes {own}",
             ),
             (counting and grid.tuners != (CONES,), f"cones alone {own}"),
-            (ORACLE in grid.tuners and grid.spaces != (ALL,), f"the oracle with all features {own}"),
+            (bool({*SELECTIONS} & {*grid.tuners}) and grid.spaces != (ALL,), f"the oracle with all features {own}"),
         ]
         require_known("data set", grid.data, [entry.name for entry in study.data], path)
         if not counting:
             require_known("set of features", grid.features, study.features, path)
             require_known("projection", grid.spaces, [ALL, *study.projections], path)
-            require_known("tuner", grid.tuners, [ORACLE, *study.tuners], path)
+            require_known("tuner", grid.tuners, [*SELECTIONS, *study.tuners], path)
     for tuner in study.tuners.values():
         require_known("projection", [tuner.begin] if tuner.begin else [], study.projections, path)
     for wrong, expected in faults:

@@ -13,7 +13,7 @@ from luthier.core.files.journal import Record
 from luthier.report.figure_style import LINES, make_panels, write_figure
 
 from .base import markdown
-from .capacity_settings import ALL, CONES, ORACLE
+from .capacity_settings import ALL, CONES, EXTREMES, ORACLE, SELECTIONS
 from .lines import unpack_statistics
 
 
@@ -22,11 +22,14 @@ def table_parts(title: str, records: Sequence[Record]) -> list[str]:
     parts = [f"### {title}\n"]
     counted = [record for record in records if record["tuner"] == CONES]
     oracles = [record for record in records if record["tuner"] == ORACLE]
-    tuned = [record for record in records if record["tuner"] not in (CONES, ORACLE)]
+    extremes = [record for record in records if record["tuner"] == EXTREMES]
+    tuned = [record for record in records if record["tuner"] not in (CONES, *SELECTIONS)]
     if counted:
         parts.append(cone_table(counted))
     if oracles:
         parts.append(oracle_table(oracles))
+    if extremes:
+        parts.append(f"The same of an extreme hypothesis of each list, drawn at random:\n\n{oracle_table(extremes)}")
     if tuned:
         parts.append(tuning_table(tuned))
     if len({record["tuner"] for record in tuned}) > 1 and oracles:
@@ -271,3 +274,60 @@ def _draw_agreement(axis: Any, records: Sequence[Record]) -> None:
     axis.plot(places, pairs, "o-", color=LINES[0], label="two tuners")
     axis.plot(places, oracle, "s-", color=LINES[1], label="a tuner and the oracle")
     axis.set_ylabel("sentences on which both select the same, %", fontsize=9)
+
+
+def draw_phases(records: Sequence[Record], title: str, path: Path) -> bool:
+    """Draw over features and sentences what weights can follow, of both selections, and tuners' gains on unseen lists.
+
+    Return whether there was anything to draw: both selections.
+    """
+    records = [record for record in records if record["space"] == ALL and record["tuner"] != CONES]
+    if not {*SELECTIONS} <= {record["tuner"] for record in records}:
+        return False
+    tuners = [name for name in dict.fromkeys(record["tuner"] for record in records) if name not in SELECTIONS]
+    columns = 2 if tuners else 1
+    rows = 1 + -(-len(tuners) // 2) if tuners else 2
+    figure, axes = make_panels(rows, columns, figsize=(5.6 * columns, 3.4 * rows), squeeze=False, layout="constrained")
+    panels = iter(axes.flat)
+    for name, label in ((ORACLE, "the oracle"), (EXTREMES, "extremes at random")):
+        own = [record for record in records if record["tuner"] == name]
+        _draw_phase(next(panels), own, f"sentences that weights follow, %: {label}", _share, (0.0, 100.0))
+    gains = [record["test"] - record["test_before"] for record in records if record["tuner"] in tuners]
+    largest = max(map(abs, gains), default=1.0) or 1.0
+    for name in tuners:
+        own = [record for record in records if record["tuner"] == name]
+        _draw_phase(next(panels), own, f"gain on unseen lists: {name}", _unseen_gain, (-largest, largest))
+    for axis in panels:
+        axis.set_visible(False)
+    figure.suptitle(title, fontsize=11)
+    write_figure(figure, path, dpi=110)
+    return True
+
+
+def _share(records: Sequence[Record]) -> tuple[float, str]:
+    share = 100 * float(np.mean([record["followed"] / len(record["selected"]) for record in records]))
+    return share, f"{share:.0f}\n{sum(record['feasible'] for record in records)} of {len(records)}"
+
+
+def _unseen_gain(records: Sequence[Record]) -> tuple[float, str]:
+    gain = float(np.mean([record["test"] - record["test_before"] for record in records]))
+    return gain, f"{gain:+.1f}"
+
+
+def _draw_phase(axis: Any, records: Sequence[Record], title: str, cell: Any, limits: tuple[float, float]) -> None:
+    """Draw a table of cells, sentences upwards and features to the right, each with its number."""
+    sizes = sorted({record["sentences"] for record in records})
+    columns = _by_features(records)
+    values = np.full((len(sizes), len(columns)), np.nan)
+    for x, (_, own) in enumerate(columns):
+        for y, size in enumerate(sizes):
+            some = [record for record in own if record["sentences"] == size]
+            if some:
+                values[y, x], text = cell(some)
+                axis.text(x, y, text, ha="center", va="center", fontsize=7)
+    axis.imshow(values, origin="lower", aspect="auto", cmap="RdYlGn", vmin=limits[0], vmax=limits[1], alpha=0.6)
+    axis.set_xticks(range(len(columns)), [f"{max(r['columns'] for r in own):,}" for _, own in columns], fontsize=8)
+    axis.set_yticks(range(len(sizes)), [str(size) for size in sizes], fontsize=8)
+    axis.set_xlabel("weights that select anything, D (largest draw)", fontsize=8)
+    axis.set_ylabel("sentences, S", fontsize=8)
+    axis.set_title(title, fontsize=9)

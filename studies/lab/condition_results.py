@@ -53,6 +53,11 @@ def write_results(study: ConditionStudy, records: Sequence[Record], place: Place
             paths.append(str(place.folder / f"{entry.name}.shapes.png"))
             draw_curves(shapes, Path(paths[-1]))
     if parts:
+        spent = {
+            name: sum(point["cpu_seconds"] for points in tried.values() for point in points)
+            for name, tried in choices.items()
+        }
+        parts = [study.size_table(records, spent), *parts]
         paths.append(write_tables(place, study.name, parts, made_from=f"`{UNITS}` and `{CHOICES}`"))
     return paths
 
@@ -75,7 +80,7 @@ def read_choices(place: Place) -> dict[str, Choices]:
 def _is_point(point: Any) -> bool:
     return (
         all(type(point.get(name)) is int for name in ("bits", "features"))
-        and all(type(point.get(name)) in (int, float) for name in ("tuned", "heldout", "gain"))
+        and all(type(point.get(name)) in (int, float) for name in ("tuned", "heldout", "gain", "cpu_seconds"))
         and isinstance(point.get("values"), str)
     )
 
@@ -113,19 +118,7 @@ class _Results:
             {name: self._neighbours(name, axis, settings) for name, axis in self.study.confirm.items()},
             tuple(self._tries(name) for name in self.choices),
             self._longer(settings),
-            self._size(),
         )
-
-    def _size(self) -> tuple[str, ...]:
-        """Return how large the study is: tuning and test sentences, K, replicas, turns, loops, CPU hours of these."""
-        known = [record for record in self.lines if "size" in record]
-        sizes = sorted({tuple(record["size"]) for record in known})
-        k, tune, test = ("/".join(f"{size[i]:,}" for size in sizes) or "–" for i in range(3))
-        turns = sorted({len(record["decoded"]) for record in self.lines})
-        spent = [r.get("cpu_seconds", r["decode_seconds"] + r["tune_seconds"]) for r in self.lines]
-        spent += [point["cpu_seconds"] for tried in self.choices.values() for point in tried]
-        shown = f"{turns[0]} to {turns[-1]}" if turns[0] != turns[-1] else str(turns[0])
-        return tune, test, k, str(self.wanted), shown, str(len(self.lines)), f"{sum(spent) / 3600:.1f}"
 
     def _longer(self, settings: Mapping[str, Setting]) -> tuple[ConditionResult, ...]:
         """Return the loops with more turns, each after the one that it continues."""

@@ -77,7 +77,6 @@ class ConditionTables:
     confirmed : the chosen setting of some conditions among its neighbours, by decoding
     tries : what choices were made among, and what conditions without one reach on the same lists
     longer : loops with more turns, each after the one that it continues
-    size : sentences to tune and to test on, K, replicas, turns, loops, CPU hours
     """
 
     data: str
@@ -89,7 +88,6 @@ class ConditionTables:
     confirmed: Mapping[str, tuple[ConditionResult, ...]]
     tries: tuple[Tries, ...]
     longer: tuple[ConditionResult, ...] = ()
-    size: tuple[str, ...] = ("–",) * 7
 
 
 def table_parts(tables: ConditionTables) -> Iterator[str]:
@@ -97,8 +95,6 @@ def table_parts(tables: ConditionTables) -> Iterator[str]:
     label, signature = tables.metric
     yield f"## {tables.data}\n"
     yield f"Metric: {label}, `{signature}`. Every loop that the tables count has ended.\n"
-    head = ["sentences to tune on", "to test on", "K", "replicas", "turns", "loops", "CPU hours"]
-    yield markdown(head, [tables.size], range(0))
     yield f"### Conditions on the test sentences\n\n{main_table(tables)}"
     if tables.sweep:
         yield f"### By bits\n\n{sweep_table(tables)}"

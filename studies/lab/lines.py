@@ -59,12 +59,18 @@ def read_units(path: Path, kind: LineKind) -> tuple[Kept, int]:
         try:
             kind.check(record)
             require_texts(record, *({"host", "processor"} & set(record)))  # the oldest lines lack them
+            _require_size(record.get("size", [None] * 3))
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
                 expected="a unit of a study", found=f"one without fitting {error}", path=str(path), line=number
             ) from None
         found[kind.key_of(record)] = record
     return found, length
+
+
+def _require_size(size: Any) -> None:
+    fits = isinstance(size, list) and len(size) == 3
+    require(fits and all(part is None or (type(part) is int and part > 0) for part in size), "size")
 
 
 def require(fits: bool, name: str) -> None:

@@ -1,6 +1,7 @@
 """A study of what features let weights select: every number of a line is one that can be found another way."""
 
 import functools
+import itertools
 import json
 import re
 from pathlib import Path
@@ -14,6 +15,7 @@ from luthier.geometry.lp.certificates import Feasible
 from luthier.jobs.lab.base import Place, UnitsRecipe, read_study, run_study
 from luthier.jobs.lab.capacity_tables import agreements
 from luthier.jobs.lab.kinds import capacity
+from luthier.jobs.lab.lines import unpack_statistics
 from luthier.kbest.merge import cap
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.feasibility import Choice, judge
@@ -68,7 +70,7 @@ title = "Reach and agreement"
 data = "made"
 features = ["as they are", "2 bits"]
 sentences = [2, 8]
-tuners = ["oracle", "lines", "watched", "from sums"]
+tuners = ["oracle", "random extremes", "lines", "watched", "from sums"]
 replicas = 2
 [[grid]]
 title = "Directions"
@@ -93,7 +95,8 @@ def done(tmp_path_factory):
     folder = tmp_path_factory.mktemp("capacity")
     (folder / "study.toml").write_text(STUDY)
     with pytest.MonkeyPatch.context() as patch:  # pictures take long
-        patch.setattr(capacity, "draw_capacity", lambda records, title, path: False)
+        for name in ("draw_capacity", "draw_phases"):
+            patch.setattr(capacity, name, lambda records, title, path: False)
         paths = run_study(folder / "study.toml", folder / "out")
     return folder, paths, [json.loads(line) for line in (folder / "out/units.jsonl").read_text().splitlines()]
 
@@ -112,7 +115,7 @@ def drawn(line, k=5):
 
 def test_every_unit_is_there_once(done):
     _, _, lines = done
-    assert len(lines) == 2 * 2 * 2 * 4 + 3 + 8  # the first of the directions is a unit of the first grid
+    assert len(lines) == 2 * 2 * 2 * 5 + 3 + 8  # the first of the directions is a unit of the first grid
     assert len(
         {tuple(line[part] for part in ("features", "space", "sentences", "tuner", "replica")) for line in lines}
     ) == len(lines)
@@ -125,11 +128,30 @@ def test_what_was_selected_has_the_score_that_is_told(done):
         problem = drawn(line)
         rows = problem.offsets[:-1] + line["selected"]
         assert float(problem.gain_of_sums(problem.stats[rows].sum(axis=0))) == pytest.approx(line["tuned"], abs=1e-12)
-        if line["tuner"] == "oracle" and line["features"] == "as they are":
+        if "feasible" in line and line["features"] == "as they are":
             assert line["feasible"] == isinstance(judge(problem.pool, Choice("oracle", rows)).proof, Feasible)
             assert line["feasible"] == (line["followed"] == line["sentences"])
+            assert_proven(line, problem, rows)
         elif line["tuner"] == "lines":
             assert line["tuned"] >= line["before"] - 1e-12
+
+
+def assert_proven(line, problem, rows):
+    """The weights of a line beat every other row, or its constraints cancel; a row drawn at random is extreme."""
+    table = problem.pool.features.dense
+    owner = np.repeat(np.arange(line["sentences"]), np.diff(problem.offsets))
+    if line["feasible"]:
+        gaps = (table[rows[owner]] - table) @ unpack_statistics(line["answer"], len(table[0])).ravel()
+        assert np.all((gaps > 0) | np.all(table == table[rows[owner]], axis=1))
+    else:
+        lists, others, shares = unpack_statistics(line["contradiction"], 3).T
+        assert np.all(shares > 0)
+        total = shares @ (table[rows[lists.astype(int)]] - table[others.astype(int)])
+        np.testing.assert_allclose(total, 0, atol=1e-9 + line["epsilon"] * np.abs(table).max())
+    if line["tuner"] == "random extremes":
+        for s, (first, last) in enumerate(itertools.pairwise(problem.offsets.tolist())):
+            alone = problem.pool.take_sentences(np.array([s]))
+            assert isinstance(judge(alone, Choice("one", rows[[s]] - first)).proof, Feasible), (first, last)
 
 
 def test_more_features_reach_more_and_stay_nested(done):
@@ -166,6 +188,7 @@ def test_tables_show_shares_and_means(done):
     folder, paths, lines = done
     assert paths == [str(folder / "out/units.jsonl"), str(folder / "out/tables.md")]
     tables = (folder / "out/tables.md").read_text()
+    assert f"| made | 1 to 8 | 6 | 3 to 5 | 2 | {len(lines)} |" in tables
     own = [r for r in lines if r["features"] == "2 bits" and r["tuner"] == "lines" and r["sentences"] == 8]
     whole = [r for r in own if r["space"] == "all"]
     cells = (f"{np.mean([r['tuned'] for r in whole]):.2f}", f"{np.mean([r['test'] for r in whole]):.2f}")
@@ -192,7 +215,8 @@ def _pairs(lines, one, other):
 
 def test_lines_are_kept_and_checked(done, monkeypatch):
     folder, _, lines = done
-    monkeypatch.setattr(capacity, "draw_capacity", lambda records, title, path: False)
+    for name in ("draw_capacity", "draw_phases"):
+        monkeypatch.setattr(capacity, name, lambda records, title, path: False)
     path = folder / "out/units.jsonl"
     before = path.read_bytes()
     run_study(folder / "study.toml", folder / "out")
@@ -221,8 +245,9 @@ def test_lines_are_kept_and_checked(done, monkeypatch):
 def test_a_picture_is_drawn_of_the_lines(done):
     folder, _, _ = done
     paths = run_study(folder / "study.toml", folder / "out", run=False)
-    assert str(folder / "out/made.png") in paths
-    assert (folder / "out/made.png").read_bytes().startswith(b"\x89PNG")
+    for name in ("made.png", "made.phases.png"):
+        assert str(folder / "out" / name) in paths
+        assert (folder / "out" / name).read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
@@ -236,7 +261,7 @@ def test_a_picture_is_drawn_of_the_lines(done):
         ("sentences = [2, 8]", "sentences = [0]", "expected replicas and sentences in the grid 'Reach and agreement'"),
         ('data = "made"', 'data = "other"', "there is no data set 'other' in this study. known: made"),
         ('source = "synthetic"', 'source = "cloud"', "expected the source 'synthetic', 'files' or 'decoder'"),
-        ('name = "lines"', 'name = "oracle"', "expected tuners with other names than oracle and cones"),
+        ('name = "lines"', 'name = "oracle"', "expected tuners with other names than oracle, random"),
         ("k = 5", "k = 0", "expected k from 1 to 1,000,000, found 0"),
         ('features = "2 bits"', 'features = "3 bits"', "there is no set of features '3 bits'"),
     ],

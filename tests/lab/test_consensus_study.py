@@ -61,6 +61,7 @@ def test_units_tables_and_a_second_run(tmp_path):
     assert "mbr_chrf" in lines[1]["weights"][SYSTEMS[5]][0]
     assert set(lines[2]["found"]["best"]) == {"bleu", "ter", "the mix"}
     tables = (tmp_path / "results" / "tables.md").read_text()
+    assert "| lists | 12 | 10 | 8 | 2 | 3 |" in tables
     assert "## lists, folds, tuned for B" in tables
     assert "An inner front of" in tables
     before = (tmp_path / "results" / "units.jsonl").read_bytes()

@@ -214,6 +214,9 @@ class TestWhole:
         run_study(home / "study.toml", tmp_path, run=False)
         text = (tmp_path / "tables.md").read_text()
         assert text == (home / "out" / "tables.md").read_text()
+        lines = [json.loads(line) for line in (home / "out/units.jsonl").read_text().splitlines()]
+        k, tune, test = lines[0]["size"]
+        assert f" | {tune} | {test} | {k} | 2 | {len(lines)} | " in text
         rows = [line for line in text.splitlines() if line.startswith("| MNR C | 2 | beta=")]
         assert "| 2 of 2 |" in rows[0]
         assert "### By bits" in text

@@ -148,6 +148,7 @@ def test_a_changed_condition_is_run_again_and_its_last_line_counts(file, tmp_pat
 def test_tables_come_from_the_lines_alone(file, tmp_path):
     run_study(file, tmp_path / "out", only="TER")
     first = (tmp_path / "out" / "tables.md").read_text()
+    assert "| made | 6 | 5 | 8 | 3 | 7 | 0.00 |" in first  # tuned on, tested on, K, starts, units, hours
     assert "| TER | simplex | 3 |" in first
     assert "BLEU | simplex" not in first
     study = read_study(file)

@@ -105,6 +105,7 @@ def test_a_loop_is_the_one_that_its_line_says(done):
         assert line["sentences"] == 7
         assert line["loop"]["restarts"] == count - 1
         assert line["tune_cpu"] > 0
+    assert "| pair | 7 | 6 | 8 | 1 | 2 |" in (folder / "out/tables.md").read_text()
 
 
 @pytest.mark.slow
@@ -130,7 +131,7 @@ def test_a_study_that_is_started_again_runs_only_what_is_missing(done):
     units.write_text(units.read_text().splitlines(keepends=True)[0])
     run_study(folder / "study.toml", folder / "out")
     again = [json.loads(line) for line in units.read_text().splitlines()]
-    timed = ("hash", "tune_seconds", "decode_seconds", "tune_cpu")
+    timed = ("hash", "cpu_seconds", "tune_seconds", "decode_seconds", "tune_cpu")
     timeless = [{k: v for k, v in line.items() if k not in timed} for line in again]
     assert timeless == [{k: v for k, v in line.items() if k in timeless[0]} for line in lines]
     weights = Weights(again[1]["weights"])

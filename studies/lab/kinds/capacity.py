@@ -21,6 +21,7 @@ from luthier.core.rng import make_rng
 from luthier.features.bins import conjoined_names
 from luthier.features.fit_bins import BinOptions, bins_of_pool
 from luthier.features.induction import induce_pool
+from luthier.geometry.lp.certificates import Feasible
 from luthier.geometry.minkowski.reverse_search import ReverseSearch
 from luthier.geometry.minkowski.summands import Summands
 from luthier.geometry.subspace import Subspace
@@ -30,18 +31,29 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import movable
-from luthier.landscape.selections.sparse_feasibility import lists_followed, weights_that_select
+from luthier.landscape.selections.sparse_feasibility import lists_followed, sparse_feasibility
 from luthier.landscape.subspaces import Directions, leading_differences, project, random_sums, sums_of_groups
 from luthier.metrics.oracle import corpus_oracle, sentence_oracle
 from luthier.tuning.answer import Result
 from luthier.tuning.base import tuner as make_tuner
 from luthier.tuning.run import RunOptions, run
 
-from ..base import Place, Units, write_tables
-from ..capacity_settings import ALL, CONES, LEADING, ORACLE, SUMS, CapacityEntry, CapacityStudy, CapacityUnit
-from ..capacity_tables import draw_capacity, table_parts
+from ..base import Place, Size, Units, write_tables
+from ..capacity_settings import (
+    ALL,
+    CONES,
+    EXTREMES,
+    LEADING,
+    ORACLE,
+    SELECTIONS,
+    SUMS,
+    CapacityEntry,
+    CapacityStudy,
+    CapacityUnit,
+)
+from ..capacity_tables import draw_capacity, draw_phases, table_parts
 from ..lines import LineKind, pack_statistics, require, require_counts, require_numbers, require_texts
-from ..lists import load_lists
+from ..lists import load_lists, random_extremes, rows_within_reach
 from ..system import TEST, TUNE, System
 
 KEPT_VIEWS = 2  # sets of features that are kept ready
@@ -58,7 +70,7 @@ def _check_line(record: Record) -> None:
     require_numbers(record, "tuned")
     rows = record["selected"]
     require(isinstance(rows, list) and bool(rows) and all(type(row) is int and row >= 0 for row in rows), "selected")
-    if record["tuner"] == ORACLE:
+    if record["tuner"] in SELECTIONS:
         require(type(record["feasible"]) is bool, "feasible")
         require(type(record["followed"]) is int and 0 <= record["followed"] <= len(rows), "followed")
     else:
@@ -83,9 +95,16 @@ class Method(CapacityStudy):
         lists = make_lists(self, entry, place)
         return None if lists is None else CapacityUnits(self, entry, lists, place)
 
+    def size_of(self, record: Record) -> Size:
+        """Return how large the unit of a line is."""
+        size = super().size_of(record)
+        return size._replace(
+            tune=record["sentences"], k=int(record["features"]) if record["tuner"] == CONES else size.k
+        )
+
     def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
         """Write tables, and a figure for each data set, of the units that the study still names; return their paths."""
-        parts, pictures = [], []
+        parts, pictures = [self.size_table(records)], []
         for entry in self.data:
             lines = {self.line.key_of(record): record for record in records if record["data"] == entry.name}
             if not lines:
@@ -96,10 +115,12 @@ class Method(CapacityStudy):
                 found = {unit: lines[entry.name, *unit] for unit in grid.units() if (entry.name, *unit) in lines}
                 drawn |= found
                 parts += table_parts(grid.title, list(found.values()))
-            picture = place.folder / f"{entry.name}.png"
-            if draw_capacity([r for r in drawn.values() if r["tuner"] != CONES], f"{self.name}: {entry.name}", picture):
-                pictures.append(str(picture))
-        return [*pictures, write_tables(place, self.name, parts)] if parts else []
+            title, shown = f"{self.name}: {entry.name}", list(drawn.values())
+            compared = [record for record in shown if record["tuner"] not in (CONES, EXTREMES)]
+            for draw, lines_shown, end in ((draw_capacity, compared, "png"), (draw_phases, shown, "phases.png")):
+                if draw(lines_shown, title, place.folder / f"{entry.name}.{end}"):
+                    pictures.append(str(place.folder / f"{entry.name}.{end}"))
+        return [*pictures, write_tables(place, self.name, parts)] if records else []
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -203,7 +224,7 @@ class CapacityUnits(Units):
         only, study = self.place.only, self.study
         units = dict.fromkeys(unit for grid in study.grids if self.label in grid.data for unit in grid.units())
         order = {name: number for number, name in enumerate(study.features)}
-        wanted = [u for u in units if only not in {*study.tuners, ORACLE, CONES} or u.tuner == only]
+        wanted = [u for u in units if only not in {*study.tuners, *SELECTIONS, CONES} or u.tuner == only]
         yield from sorted(wanted, key=lambda unit: order.get(unit.features, -1))
 
     def record(self, unit: CapacityUnit) -> Record:
@@ -238,10 +259,11 @@ class CapacityUnits(Units):
             results = self._count(unit)
         else:
             problem = self._problem(unit)
-            results = self._reach(problem) if unit.tuner == ORACLE else self._tune(unit, problem)
+            results = self._reach(unit, problem) if unit.tuner in SELECTIONS else self._tune(unit, problem)
         return {
             **self.record(unit),
             **results,
+            "size": [self.entry.k, unit.sentences, self.lists.test.n_sentences],
             "cpu_seconds": round(watch.seconds()[0], 3),
             "luthier": __version__,
         }
@@ -259,23 +281,35 @@ class CapacityUnits(Units):
     def _problem(self, unit: CapacityUnit) -> ListProblem:
         pool = self._view(unit.features).tune.take_sentences(self._drawn(unit))
         problem = ListProblem.of(pool, self.study.metric)
-        if self.study.oracle == "corpus":
+        if self.study.oracle == "corpus" or unit.tuner == EXTREMES:
             return problem
         return ListProblem.of(pool.take(rows_within_reach(problem)), self.study.metric)
 
-    def _reach(self, problem: ListProblem) -> Record:
-        """Return whether some weights select the oracle, and on how many sentences weights were found that do."""
-        find = corpus_oracle if self.study.oracle == "corpus" else sentence_oracle
-        oracle = find(problem.metric, problem.stats, problem.offsets)
-        n = problem.pool.n_sentences
-        feasible = weights_that_select(problem.pool, oracle.rows) is not None
-        followed = n if feasible else int(lists_followed(problem.pool, oracle.rows).sum())
+    def _reach(self, unit: CapacityUnit, problem: ListProblem) -> Record:
+        """Return whether some weights make a selection, with proof, and how many sentences weights can follow.
+
+        The proof has the weights, or the constraints that contradict each other: list, row and multiplier of each.
+        """
+        if unit.tuner == ORACLE:
+            find = corpus_oracle if self.study.oracle == "corpus" else sentence_oracle
+            rows = find(problem.metric, problem.stats, problem.offsets).rows
+        else:
+            rows = random_extremes(problem, make_rng(self.study.seed + unit.replica).spawn(1)[0])
+        found = sparse_feasibility(problem.pool, rows)
+        if isinstance(found, Feasible):
+            proof: Record = {"answer": pack_statistics(found.weights[None])}
+        else:
+            against = np.column_stack([found.lists, found.rows, found.multipliers])
+            proof = {"contradiction": pack_statistics(against), "epsilon": found.epsilon}
+        feasible, n = isinstance(found, Feasible), problem.pool.n_sentences
+        score = problem.metric.score(problem.stats[rows].sum(axis=0))
         return {
             "columns": len(movable(problem)),
             "feasible": feasible,
-            "followed": followed,
-            "tuned": float(problem.metric.gain(np.array(oracle.score))),
-            "selected": (oracle.rows - problem.offsets[:-1]).tolist(),
+            "followed": n if feasible else int(lists_followed(problem.pool, rows).sum()),
+            "tuned": float(problem.metric.gain(score)),
+            "selected": (rows - problem.offsets[:-1]).tolist(),
+            **proof,
         }
 
     def _tune(self, unit: CapacityUnit, problem: ListProblem) -> Record:
@@ -341,18 +375,6 @@ class CapacityUnits(Units):
         )
         found = sum(len(block) for block in search.run(self.study.most_cones))
         return {"columns": n_axes + 1, "cones": found, "complete": bool(search.complete)}
-
-
-def rows_within_reach(problem: ListProblem) -> Int64:
-    """Return the rows of all lists without those that are better than the best extreme one: no weights select them."""
-    keep = np.ones(problem.pool.n_hypotheses, np.bool_)
-    for s, (first, last) in enumerate(itertools.pairwise(problem.offsets.tolist())):
-        alone = problem.pool.take_sentences(np.array([s]))
-        for row in np.argsort(-problem.sentence_gains[first:last], kind="stable").tolist():
-            if weights_that_select(alone, np.array([row])) is not None:
-                break
-            keep[first + row] = False
-    return np.flatnonzero(keep)
 
 
 def _require_whole(found: Result) -> None:

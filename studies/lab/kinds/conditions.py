@@ -18,11 +18,12 @@ from luthier.core.tasks import Engine
 from luthier.features.bins_file import bins_text
 from luthier.kbest.weights import Weights
 from luthier.metrics.batch import Batch
+from luthier.metrics.loading import load_metric
 from luthier.tuning.base import Tuner
 from luthier.tuning.loops.folder import ANSWER
 from luthier.tuning.options import LoopOptions
 
-from ..base import Place
+from ..base import Place, Size
 from ..choices import CHOICES, Point, make_choices, text_of
 from ..condition_results import write_results
 from ..condition_settings import Condition, ConditionStudy, Values
@@ -37,6 +38,7 @@ from ..lines import (
     require_counts,
     require_numbers,
     require_texts,
+    unpack_statistics,
     unpack_weights,
 )
 from ..system import LOOPS, TEST, TRANSLATIONS, TUNE, LoopTask, LoopUnits, PairData, System, digest_of
@@ -55,7 +57,6 @@ def _check_line(record: Record) -> None:
     if "answer" in record:  # lines of the first study lack it
         require_texts(record, "answer", "bins")
         require_numbers(record, "cpu_seconds")
-        require(isinstance(record["size"], list) and all(map(is_number, record["size"])), "size")
 
 
 LINES = LineKind(
@@ -95,6 +96,17 @@ class Method(ConditionStudy):
         wanted = [unit for unit in all_units(self, points, system.config.replicas) if unit not in units.loops]
         chosen = [u for u in wanted if place.only in data | {""} or u.condition == place.only]
         yield ConditionUnits(self, system, place, chosen)
+
+    def size_of(self, record: Record) -> Size:
+        """Return how large a loop is; lines of the first study have only what follows from the rest of them."""
+        size = super().size_of(record)
+        if "size" in record:
+            return size
+        try:
+            test = len(unpack_statistics(record["statistics"], len(load_metric(record["metric"]).stat_names)))
+        except ValueError as error:
+            raise LuthierError(f"the lines of {record['condition']!r} have {error}") from None
+        return size._replace(test=test, cpu_seconds=record["decode_seconds"] + record["tune_seconds"])
 
     def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
         """Write tables and figures of the loops that have ended; return their paths."""

@@ -17,6 +17,7 @@ import luthier
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.files.journal import Record
+from luthier.core.jit import Stopwatch
 from luthier.core.rng import make_rng
 from luthier.core.settings import Table
 from luthier.evaluation.comparison import Settings, compare
@@ -28,7 +29,7 @@ from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics
 from luthier.tuning.base import Tuner
 
-from ..base import Place, Study, Units, markdown, read_metric, read_tuner, take_name, take_seed, write_tables
+from ..base import Place, Size, Study, Units, markdown, read_metric, read_tuner, take_name, take_seed, write_tables
 from ..lines import LineKind, require, require_texts
 from ..lists import ListEntry, StudyLists, load_lists, read_lists
 
@@ -100,9 +101,13 @@ class Method(Study):
         lists = load_lists(entry, place.data)
         return None if lists is None else ConsensusUnits(self, lists, place)
 
+    def size_of(self, record: Record) -> Size:
+        """Return how large the unit of a line is; the map has no replicas."""
+        return super().size_of(record)._replace(replicas=range(record.get("replicas", 0)))
+
     def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
         """Write the tables."""
-        parts = []
+        parts = [self.size_table(records)]
         for record in records:
             title = f"## {record['data']}, {record['where']}" + (
                 f", tuned for {record['goal']}" if record["goal"] else ""
@@ -140,9 +145,14 @@ class ConsensusUnits(Units):
         }  # fmt: skip
 
     def run(self, unit: Unit) -> Record:
-        """Return a unit with what it found."""
-        if unit.where == MAP:
-            return {**self.record(unit), "found": self._map()}
+        """Return a unit with what it found, and how large it is."""
+        watch = Stopwatch()
+        results = {"found": self._map()} if unit.where == MAP else self._compare(unit)
+        spent = round(watch.seconds()[0], 1)
+        return {**self.record(unit), **results, "size": self.lists.size, "cpu_seconds": spent}
+
+    def _compare(self, unit: Unit) -> Record:
+        """Return what every system reaches, and the weights that were found."""
         goal = self.study.goals[unit.goal]
         pool = self.tune if unit.where == FOLDS else self.test
         systems = {FEATURES: self.model_features, UTILITIES: self.utility_features}
@@ -156,7 +166,7 @@ class ConsensusUnits(Units):
         rows["MBR, average"] = luthier.rerank(pool, self._vector(alike))[None]
         rows |= {name: tuned[name][0] for name in (UTILITIES, BOTH)}
         weights = {name: found for name, (_, found) in tuned.items() if found}
-        return {**self.record(unit), "found": self._compared(pool, rows), "weights": weights}
+        return {"found": self._compared(pool, rows), "weights": weights, "replicas": self.study.replicas}
 
     @property
     def model_features(self) -> list[str]:

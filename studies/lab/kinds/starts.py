@@ -30,6 +30,7 @@ from luthier.tuning.run import RunOptions, run
 from ..base import (
     UNITS,
     Place,
+    Size,
     Starts,
     Study,
     Units,
@@ -91,6 +92,7 @@ class Method(Study):
     """
 
     line = LINES
+    repeats = "starts"
 
     data: tuple[StartEntry, ...]
     tuners: Mapping[str, Tuner]
@@ -130,18 +132,22 @@ class Method(Study):
         lists = load_lists(entry, place.data)
         return None if lists is None else StartUnits(self, entry, lists, place)
 
+    def size_of(self, record: Record) -> Size:
+        """Return how large the unit of a line is."""
+        return super().size_of(record)._replace(replicas=() if record["start"] == UNTUNED else (record["start"],))
+
     def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
         """Write tables, and a figure for each data set; return their paths."""
         records = self._in_order(records)
         self._check_tests(records, place.folder / UNITS)
-        parts, pictures = [], []
+        parts, pictures = [self.size_table(records)], []
         for entry in self.data:
             units = [Reached.from_record(record) for record in records if record["data"] == entry.name]
             if units:
                 parts += table_parts(entry.name, units, entry.test_by)
                 pictures.append(place.folder / f"{entry.name}.png")
                 draw_starts(units, f"{self.name}: {entry.name}", pictures[-1])
-        return [*map(str, pictures), write_tables(place, self.name, parts)] if parts else []
+        return [*map(str, pictures), write_tables(place, self.name, parts)] if pictures else []
 
     def _check_tests(self, records: Sequence[Record], path: Path) -> None:
         """Refuse lines of units that were tested otherwise: tables have a column for each test."""
@@ -259,5 +265,6 @@ class StartUnits(Units):
             **results,
             "test": tests,
             "weights": weights.tolist(),
+            "size": self.lists.size,
             "luthier": __version__,
         }

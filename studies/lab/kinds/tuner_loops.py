@@ -28,7 +28,18 @@ from luthier.tuning.base import Tuner
 from luthier.tuning.loops.folder import ANSWER, LISTS
 from luthier.tuning.options import LoopOptions
 
-from ..base import Place, Starts, Study, read_metric, read_starts, read_tuner, require_known, take_seed, write_tables
+from ..base import (
+    Place,
+    Size,
+    Starts,
+    Study,
+    read_metric,
+    read_starts,
+    read_tuner,
+    require_known,
+    take_seed,
+    write_tables,
+)
 from ..lines import (
     LineKind,
     is_number,
@@ -150,11 +161,17 @@ class Method(Study):
         system = System.here(entry, place, seed=self.seed, own=self.own)
         return None if system is None else TunerLoopUnits(self, entry, system, place)
 
+    def size_of(self, record: Record) -> Size:
+        """Return how large a loop is; what decoding took is by the clock in lines that have no CPU seconds."""
+        test = len(self._statistics(record, "test", next(iter(self.test_metrics))))
+        spent = record.get("cpu_seconds", record["decode_seconds"] + record["tune_cpu"])
+        return Size(record["k"], record["sentences"], test, (0,), spent)
+
     def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
         """Write the tables of the loops that have ended; return their paths."""
         found = [self._tables(entry, records) for entry in self.data]
         parts = [part for tables in found if tables.loops for part in table_parts(tables)]
-        return [write_tables(place, self.name, parts)] if parts else []
+        return [write_tables(place, self.name, [self.size_table(records), *parts])] if parts else []
 
     def _tables(self, entry: TunerLoopEntry, records: Sequence[Record]) -> TunerLoopTables:
         """Return what is shown of a data set: the loops that the study still names, in its order."""
@@ -289,6 +306,9 @@ class TunerLoopUnits(LoopUnits):
             name: round(math.fsum(getattr(took, part) or 0.0 for took in result.seconds), 2)
             for name, part in (("decode_seconds", "decode"), ("tune_seconds", "tune"), ("tune_cpu", "tune_cpu"))
         }
+        spent["cpu_seconds"] = round(
+            spent["tune_cpu"] + math.fsum(took.decode_cpu or 0.0 for took in result.seconds), 2
+        )
         translations = self.translate(self.study.features, None, result.weights)
         write_lines(folder / TRANSLATIONS, translations)
         return {
