@@ -21,7 +21,14 @@ from typing import Any
 
 from luthier.core.kernel_files import EVERY_RUN, NoStamp
 from luthier.core.progress import notice, progress
-from luthier.core.start_up import expected_compiling, is_command, link_first, load_array_functions, numba_alone
+from luthier.core.start_up import (
+    expected_compiling,
+    is_command,
+    link_first,
+    load_array_functions,
+    numba_alone,
+    remember_calls,
+)
 
 with numba_alone() if is_command() else contextlib.nullcontext():
     import numba
@@ -54,6 +61,7 @@ def _before_compiling() -> None:
     if is_command() and not numba.config.DISABLE_JIT:
         load_array_functions()
         link_first()
+        remember_calls()
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]

@@ -115,8 +115,20 @@ def numba_alone() -> Iterator[None]:
     Nor does it get YAML, for settings that hardly anybody has in a file, and Colorama, for colours of its complaints.
     """
     yaml = [] if Path(".numba_config.yaml").exists() else ["yaml"]
-    with _extensions_later(), absent("scipy", "colorama", *yaml):
+    with _extensions_later(), _no_lock_events(), absent("scipy", "colorama", *yaml):
         yield
+
+
+@contextlib.contextmanager
+def _no_lock_events() -> Iterator[None]:
+    """Let Numba not have itself told of every call of LLVM, of which there are hundreds for a kernel that was kept."""
+    ffi: Any = importlib.import_module("llvmlite.binding.ffi")
+    register = ffi.register_lock_callback
+    ffi.register_lock_callback = lambda *_: None
+    try:
+        yield
+    finally:
+        ffi.register_lock_callback = register
 
 
 def load_array_functions() -> None:
@@ -141,3 +153,43 @@ def link_first() -> None:
 
 def _only_layout(library: Any, module: Any) -> None:
     module.data_layout = library._codegen._data_layout
+
+
+def remember_calls() -> None:
+    """Let Numba find only once which of its functions serves a call by types: that was an eighth of compiling.
+
+    For each sum and each index it tries dozens, whatever it found for the same types before. And it compares options of
+    kernels by writing all of them out, tens of thousands of times. Where names are others, all goes on as ever.
+    """
+    options = importlib.import_module("numba.core.targetconfig")
+    functions = importlib.import_module("numba.core.types.functions")
+    try:
+        usual, find, current = options.TargetConfig.__eq__, functions.BaseFunction.get_call_type, options.ConfigStack
+        current.top_or_none()
+    except AttributeError:
+        return
+    if hasattr(find, "usual"):
+        return
+    known: dict[int, tuple[Any, dict[Any, Any]]] = {}  # by the id of a function, which is held
+
+    def are_equal(one: Any, other: Any) -> Any:
+        alike = one is other or (
+            type(one) is type(other) and getattr(one, "_values", 0) == getattr(other, "_values", 1)
+        )
+        return True if alike else usual(one, other)
+
+    def find_once(function: Any, context: Any, arguments: Any, named: Any) -> Any:
+        calls = known.setdefault(id(function), (function, {}))[1]
+        key = context, tuple(arguments), tuple(named.items()), current.top_or_none()
+        if key in calls:
+            signature, function._impl_keys[signature.args] = calls[key]
+            return signature
+        signature = find(function, context, arguments, named)
+        if signature is not None:
+            calls[key] = signature, function._impl_keys[signature.args]
+        return signature
+
+    find_once.usual = find  # type: ignore[attr-defined]
+    options.TargetConfig.__eq__ = are_equal
+    options.TargetConfig.__hash__ = lambda flags: hash(tuple(sorted(flags.options)))
+    functions.BaseFunction.get_call_type = find_once
