@@ -2,6 +2,6 @@
 
 import sys
 
-from luthier.cli.start import main
+from luthier.cli.start import command
 
-sys.exit(main())
+sys.exit(command())

@@ -183,6 +183,10 @@ def _run(arguments: list[str]) -> int:
     if group and (len(rest) == 1 or rest[1] in ("-h", "--help")):
         _group_parser(common, group).print_help()
         return 0 if len(rest) > 1 else LuthierError.exit_code
+    from luthier.core.threads import available_threads, hold_blas
+
+    options.threads = options.threads or available_threads()
+    hold_blas(options.threads)  # before BLAS is loaded
     module = importlib.import_module(_module_of(name, common))
     parser = command_parser(name, module, common)
     if hasattr(module, "extend_arguments"):  # options that depend on other options
@@ -224,11 +228,6 @@ def _module_of(name: str, common: argparse.ArgumentParser) -> str:  # noqa: RET5
 
 
 def _execute(module: Any, options: argparse.Namespace) -> int:
-    from luthier.core.threads import available_threads, hold_blas
-
-    options.threads = options.threads or available_threads()
-    hold_blas(options.threads)
-
     from luthier.cli.output import Output
 
     name = module.__name__.removeprefix(f"{COMMANDS}.").replace(".", " ").replace("_", "-")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import inspect
 import signal
 import threading
 import time
@@ -22,6 +23,7 @@ from typing import Any
 from luthier.core.kernel_files import EVERY_RUN, NoStamp
 from luthier.core.progress import notice, progress
 from luthier.core.start_up import (
+    arrays_unmasked,
     expected_compiling,
     is_command,
     link_first,
@@ -260,6 +262,8 @@ def _without_code(result: Any, context: Any) -> Any:
     return result._replace(entry_point=stand_in)
 
 
+if is_command():
+    arrays_unmasked()
 _announcer, _inner = _Announcer(), _InnerKernels()
 event.register("numba:compile", _announcer)
 
@@ -287,6 +291,7 @@ def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function on its first call, and keeps it where that is safe."""
 
     def decorate(function: Callable[..., Any]) -> Any:
+        function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined] # Numba asks for it twice
         compiled = numba.njit(**COMMON, **options)(function)
         if hasattr(compiled, "py_func"):  # with NUMBA_DISABLE_JIT it is the function itself
             _keep(compiled)

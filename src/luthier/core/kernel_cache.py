@@ -108,6 +108,27 @@ def _environment(module: str, constants: list[Any], name: str) -> Any:
     return made
 
 
+def _without_bitcode(reduced: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:
+    """Return what Numba keeps of a kernel without what only a compiler needs, and that: bitcode for its callers."""
+    (library, kind, (code, bitcode)), description, *rest = reduced
+    names = {description.llvm_func_name, description.llvm_cpython_wrapper_name, description.llvm_cfunc_wrapper_name}
+    rest[ANNOTATION] = ""  # the types that were found, for people to read
+    return ((library, kind, (code, names_only(bitcode, names))), description, *rest), bitcode
+
+
+def _with_bitcode(result: Any, bitcode: bytes) -> Any:
+    """Return a loaded kernel whose bitcode is parsed when another kernel inlines it: that takes longer than loading."""
+    library = result.library
+
+    def module_for_linking() -> Any:
+        library._shared_module = binding.parse_bitcode(bitcode)
+        del library._get_module_for_linking
+        return library._shared_module
+
+    library._get_module_for_linking = module_for_linking
+    return result
+
+
 def _here() -> tuple[Any, ...]:
     """Return the target for which Numba compiles in this process."""
     from numba.core.registry import cpu_target
@@ -198,7 +219,7 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
                 if kept is not None and kept[:2] == (self._stamp, key):
                     if not _are_known(kept[3]):
                         self._get_ready(target_context)
-                    return self._impl.rebuild(target_context, kept[2])
+                    return _with_bitcode(self._impl.rebuild(target_context, kept[2]), kept[4])
             except Exception:  # whatever a damaged or unreadable file raises: it is compiled again
                 continue
         if not self._can_write:
@@ -238,18 +259,9 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
         """Yield all that is kept of this kernel, without what only a compiler needs."""
         for file in self._files:
             for key, name in file._load_index().items():
-                kept_stamp, kept_key, reduced, needed = file._load_data(name)
-                (library, kind, (code, bitcode)), description, *rest = reduced
-                if (kept_stamp, kept_key, kind) != (self._stamp, key, "object"):
-                    continue
-                names = {
-                    description.llvm_func_name,
-                    description.llvm_cpython_wrapper_name,
-                    description.llvm_cfunc_wrapper_name,
-                }
-                rest[ANNOTATION] = ""  # the types that were found, for people to read
-                slim = ((library, kind, (code, names_only(bitcode, names))), description, *rest)
-                yield Packed(self._py_func, self._stamp, key, dumps((kept_stamp, key, slim, needed)))
+                kept_stamp, kept_key, slim, needed, _ = file._load_data(name)
+                if (kept_stamp, kept_key, slim[0][1]) == (self._stamp, key, "object"):
+                    yield Packed(self._py_func, self._stamp, key, dumps((kept_stamp, key, slim, needed)))
 
     def kept(self) -> str:
         """Return 'kept' if some of this kernel is kept for this processor, else why it will be compiled."""
@@ -278,7 +290,8 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
             return
         key = self._index_key(sig, data.codegen)
         try:
-            kept = (self._stamp, key, self._impl.reduce(data), _needed(data.library))
+            slim, bitcode = _without_bitcode(self._impl.reduce(data))
+            kept = (self._stamp, key, slim, _needed(data.library), bitcode)
             try:
                 self._cache_file.save(key, kept)
             except (EOFError, ValueError, pickle.UnpicklingError, AttributeError, ImportError):

@@ -10,7 +10,6 @@ import itertools
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
 
@@ -176,6 +175,8 @@ def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
         No file, no UTF-8, no TOML, values nested deeper than 100 levels, or numbers that no setting can be:
         whole ones beyond 64 bits (which TOML forbids) and nan.
     """
+    import tomllib
+
     try:
         with open(path, "rb") as file:
             raw = file.read(MOST_BYTES + 1)

@@ -17,21 +17,22 @@ import dataclasses
 import functools
 import hashlib
 import importlib
-import multiprocessing
 import os
 import pickle
 import signal
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Set
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from luthier.core.errors import LuthierError
 from luthier.core.start_up import take_process
 from luthier.core.threads import hold_blas, uninterrupted
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 Work = Callable[[Any, Any], Any]
 Units = Mapping[int, Any]
@@ -186,6 +187,9 @@ class Processes:
 
     def results(self, work: Work, given: Shared, units: Units, stop: threading.Event) -> Iterator[tuple[int, Any]]:
         """Yield results as they come; when `stop` is set, units under way are given up."""
+        import multiprocessing
+        from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+
         context = multiprocessing.get_context("spawn")  # a fork would copy locks in whatever state they are
         with contextlib.ExitStack() as stack:
             recipe = given.recipe or stack.enter_context(pickled(given.value))
@@ -267,6 +271,8 @@ def _end_workers(workers: ProcessPoolExecutor, others: Set[Any]) -> None:
 
     The pool does not know of a process that was being started when Ctrl-C was pressed; the system does.
     """
+    import multiprocessing
+
     workers.shutdown(wait=False, cancel_futures=True)
     processes = set(multiprocessing.active_children()) - others
     for process in processes:

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from multiprocessing import resource_tracker
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -87,6 +86,8 @@ def uninterrupted() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    from multiprocessing import resource_tracker
+
     resource_tracker.ensure_running()  # which lets signals through again in the thread that starts it
     heard = threading.Event()
     before = signal.signal(signal.SIGINT, lambda number, frame: heard.set())  # noqa: ARG005 - some thread may hear it

@@ -73,9 +73,9 @@ class Texts:
         return self.data[self.offsets[row] : self.offsets[row + 1]].tobytes().decode("utf-8")
 
     def __iter__(self) -> Iterator[str]:
-        data, offsets = self.data.tobytes(), self.offsets.tolist()
+        data, offsets = memoryview(self.data.data), self.offsets.tolist()
         for start, stop in itertools.pairwise(offsets):
-            yield data[start:stop].decode("utf-8")
+            yield str(data[start:stop], "utf-8")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Texts):

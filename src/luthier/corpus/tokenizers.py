@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections.abc import Callable, Sequence
 
 from luthier.core.errors import LuthierError
@@ -43,8 +44,7 @@ def glued_share(texts: Sequence[str] | Texts) -> float | None:
     (0.5, None)
     """
     glued = ended = 0
-    for i in range(min(len(texts), LOOKED_AT)):
-        text = texts[i].rstrip()
+    for text in map(str.rstrip, itertools.islice(texts, LOOKED_AT)):
         if len(text) > 1 and text[-1] in SIGNS:
             ended += 1
             glued += not text[-2].isspace() and text[-2] not in SIGNS

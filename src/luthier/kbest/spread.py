@@ -12,6 +12,7 @@ from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 
 SAFE_POWER = 400  # sums of squares of numbers between 2^−400 and 2^400 neither overflow nor vanish
+BLOCK_ROWS = 1024  # of short lists of one length, which are summed at once
 
 
 def spread_in_lists(pool: Pool) -> Float64:
@@ -74,11 +75,17 @@ def _largest_sparse(f: Features) -> Float64:
 
 def _squares(pool: Pool, f: Features) -> Float64:
     """Return the sum of squares about the means of lists, (D,)."""
-    squares = np.zeros(f.n_features)
-    for start, stop in zip(pool.offsets[:-1], pool.offsets[1:], strict=True):
-        if stop - start > 1:
-            block = f.dense[start:stop] - f.dense[start:stop].mean(axis=0)
-            squares[: f.n_dense] += np.einsum("kd,kd->d", block, block)
+    squares, lengths = np.zeros(f.n_features), pool.list_lengths
+    of_lists = np.zeros((len(lengths), f.n_dense))
+    for length in np.unique(lengths[lengths > 1]).tolist():
+        lists, many = np.flatnonzero(lengths == length), max(1, BLOCK_ROWS // length)
+        for at in range(0, len(lists), many):
+            some = lists[at : at + many]
+            starts = pool.offsets[some]
+            block = f.dense[starts[:, None] + np.arange(length)] if many > 1 else f.dense[None, starts[0] :][:, :length]
+            block = block - block.mean(axis=1, keepdims=True)
+            of_lists[some] = np.einsum("nkd,nkd->nd", block, block)
+    squares[: f.n_dense] = of_lists.sum(axis=0)
     if len(f.indices):
         squares[f.n_dense :] = _sparse_squares(pool, f)
     return squares

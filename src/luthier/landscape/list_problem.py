@@ -333,9 +333,7 @@ class ListProblem(Problem):
         centred = self.sentence_gains - np.repeat(means, counts)
         found = np.empty((self.n_sentences, len(columns)))
         for place, column in enumerate(columns):
-            direction = np.zeros(self.n_features)
-            direction[column] = 1.0
-            found[:, place] = np.add.reduceat(self.pool.features.scores(direction) * centred, starts)
+            found[:, place] = np.add.reduceat(self.pool.features.column(self.names[column]) * centred, starts)
         return found if self.counts is None else found * self.counts[:, None]
 
     def uphill(self, weights: Float64, sharpness: float) -> Float64:
