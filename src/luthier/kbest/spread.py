@@ -12,6 +12,7 @@ from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 
 SAFE_POWER = 400  # sums of squares of numbers between 2^−400 and 2^400 neither overflow nor vanish
+WIDE = 64  # rows side by side
 BLOCK_ROWS = 1024  # of short lists of one length, which are summed at once
 
 
@@ -21,8 +22,7 @@ def spread_in_lists(pool: Pool) -> Float64:
     Differences between sentences do not count: they cannot change which hypothesis is selected.
     """
     f, m = pool.features, max(1, pool.n_hypotheses)
-    sizes = np.concatenate([_largest(f.dense), _largest_sparse(f)])
-    powers = squarable(sizes)
+    powers = squarable(largest_sizes(f))
     if powers.any():
         dense, values = np.ldexp(f.dense, -powers[: f.n_dense]), np.ldexp(f.values, -powers[f.n_dense :][f.indices])
         scaled = dataclasses.replace(f, dense=flat(dense), values=flat(values))
@@ -61,16 +61,17 @@ def squarable(sizes: Float64) -> Int64:
     return powers
 
 
-def _largest(dense: Float64) -> Float64:
-    """Return the largest size in each column."""
-    return np.asarray(np.maximum(dense.max(axis=0, initial=0.0), -dense.min(axis=0, initial=0.0)), np.float64)
-
-
-def _largest_sparse(f: Features) -> Float64:
-    """Return the largest size of each sparse feature."""
-    sizes = np.zeros(f.n_features - f.n_dense)
-    np.maximum.at(sizes, f.indices, np.abs(f.values))
-    return sizes
+def largest_sizes(f: Features) -> Float64:
+    """Return the largest size of each feature, (D,)."""
+    many, width = len(f.dense) // WIDE, f.n_dense
+    wide, rest = f.dense[: many * WIDE].reshape(many, WIDE * width), f.dense[many * WIDE :]  # short rows are slow
+    low, high = (
+        extreme(np.concatenate([extreme(wide, axis=0, initial=0.0).reshape(WIDE, width), rest]), axis=0, initial=0.0)
+        for extreme in (np.min, np.max)
+    )
+    sparse = np.zeros(f.n_features - f.n_dense)
+    np.maximum.at(sparse, f.indices, np.abs(f.values))
+    return np.concatenate([np.maximum(high, -low), sparse])
 
 
 def _squares(pool: Pool, f: Features) -> Float64:
