@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from luthier.kbest.features import Features
-from luthier.kbest.spread import BLOCK_ROWS, WIDE, largest_sizes, spread_in_lists
+from luthier.kbest.spread import SHORT_LIST_ROWS, ROWS_ABREAST, largest_sizes, spread_in_lists
 from small_problems import pool_of
 
 
@@ -19,7 +19,9 @@ def plain_spread(offsets, dense):
     return np.sqrt(squares / len(dense))
 
 
-@pytest.mark.parametrize("lengths", [(1, 1, 1), (3,) * 50, (1, 7, 2, 7, 1, 2), (BLOCK_ROWS // 2,) * 3, (BLOCK_ROWS, 5)])
+@pytest.mark.parametrize(
+    "lengths", [(1, 1, 1), (3,) * 50, (1, 7, 2, 7, 1, 2), (SHORT_LIST_ROWS // 2,) * 3, (SHORT_LIST_ROWS, 5)]
+)
 def test_the_spread_is_that_of_each_list_about_its_own_mean(lengths):
     rng = np.random.default_rng(len(lengths))
     lists = [rng.normal(size=(n, 3)) * [1.0, 100.0, 0.01] for n in lengths]
@@ -28,7 +30,7 @@ def test_the_spread_is_that_of_each_list_about_its_own_mean(lengths):
     assert spread_in_lists(pool) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
-@pytest.mark.parametrize("n_rows", [0, 1, WIDE - 1, WIDE, WIDE + 1, 5 * WIDE])
+@pytest.mark.parametrize("n_rows", [0, 1, ROWS_ABREAST - 1, ROWS_ABREAST, ROWS_ABREAST + 1, 5 * ROWS_ABREAST])
 @pytest.mark.parametrize("n_dense", [0, 1, 4])
 def test_largest_sizes_are_those_of_columns(n_rows, n_dense):
     dense = np.random.default_rng(n_rows).normal(size=(n_rows, n_dense)) - 1.0

@@ -12,8 +12,8 @@ from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 
 SAFE_POWER = 400  # sums of squares of numbers between 2^−400 and 2^400 neither overflow nor vanish
-WIDE = 64  # rows side by side
-BLOCK_ROWS = 1024  # of short lists of one length, which are summed at once
+ROWS_ABREAST = 64  # taken as one row
+SHORT_LIST_ROWS = 1024  # of short lists of one length, which are summed at once
 
 
 def spread_in_lists(pool: Pool) -> Float64:
@@ -63,10 +63,15 @@ def squarable(sizes: Float64) -> Int64:
 
 def largest_sizes(f: Features) -> Float64:
     """Return the largest size of each feature, (D,)."""
-    many, width = len(f.dense) // WIDE, f.n_dense
-    wide, rest = f.dense[: many * WIDE].reshape(many, WIDE * width), f.dense[many * WIDE :]  # short rows are slow
+    many, width = len(f.dense) // ROWS_ABREAST, f.n_dense
+    wide, rest = (
+        f.dense[: many * ROWS_ABREAST].reshape(many, ROWS_ABREAST * width),
+        f.dense[many * ROWS_ABREAST :],
+    )  # short rows are slow
     low, high = (
-        extreme(np.concatenate([extreme(wide, axis=0, initial=0.0).reshape(WIDE, width), rest]), axis=0, initial=0.0)
+        extreme(
+            np.concatenate([extreme(wide, axis=0, initial=0.0).reshape(ROWS_ABREAST, width), rest]), axis=0, initial=0.0
+        )
         for extreme in (np.min, np.max)
     )
     sparse = np.zeros(f.n_features - f.n_dense)
@@ -79,7 +84,7 @@ def _squares(pool: Pool, f: Features) -> Float64:
     squares, lengths = np.zeros(f.n_features), pool.list_lengths
     of_lists = np.zeros((len(lengths), f.n_dense))
     for length in np.unique(lengths[lengths > 1]).tolist():
-        lists, many = np.flatnonzero(lengths == length), max(1, BLOCK_ROWS // length)
+        lists, many = np.flatnonzero(lengths == length), max(1, SHORT_LIST_ROWS // length)
         for at in range(0, len(lists), many):
             some = lists[at : at + many]
             starts = pool.offsets[some]

@@ -18,7 +18,7 @@ BESIDE = 3  # so many crossings to both sides of a lowest point are its neighbou
 
 
 class CellRows(NamedTuple):
-    """Where cells are written: sums of values, lowest points (none if nobody wants them), names, if they have an area."""
+    """Where cells are written: sums of values, lowest points (or none), names, whether they have an area."""
 
     sums: np.ndarray
     low: np.ndarray
@@ -51,7 +51,7 @@ def add_lines(faces, k, lines, n):
 
 
 @kernel
-def add_passed(faces, gaps, chosen, blur, inside, lines, n):
+def add_violated(faces, gaps, chosen, blur, inside, lines, n):
     """Append the sides of chosen faces beyond which a point lies, or by which it leads by noise only; return how many.
 
     Nearly all lead by more than `blur` and rounding can make, whatever the list.
@@ -84,7 +84,7 @@ def cell_has_room(faces, table, chosen, here, scratch, place, n_hops, blur, room
             break
         n = add_lines(faces, k, room.lines, n)
     while has_room(faces.z, faces.border, room.lines, n, faces.noise, faces.owner, room, inside):
-        known, n = n, add_passed(faces, table.gaps, chosen, blur, inside, room.lines, n)
+        known, n = n, add_violated(faces, table.gaps, chosen, blur, inside, room.lines, n)
         if n == known:
             return True
     return False
