@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from luthier.kbest.features import Features
-from luthier.kbest.spread import SHORT_LIST_ROWS, ROWS_ABREAST, largest_sizes, spread_in_lists
+from luthier.kbest.spread import ROWS_ABREAST, SHORT_LIST_ROWS, largest_sizes, spread_in_lists
 from small_problems import pool_of
 
 
