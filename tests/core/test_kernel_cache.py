@@ -96,6 +96,16 @@ def test_an_edited_callee_is_compiled_into_its_callers_again(made, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_kept_kernel_is_inlined_into_a_caller_that_is_new(made, tmp_path):
+    cache, callee = str(tmp_path / "chosen"), "from made._callee_kernels import callee\nassert callee(2) == 20"
+    assert run(made, callee, NUMBA_CACHE_DIR=cache)[:2] == (11, False)
+    (made / "_caller_kernels.py").write_text(CALLER.replace("+ 1", "+ 7"))
+    was_kept = f"{callee}\nassert sum(callee.stats.cache_hits.values()) == 1"
+    assert run(made, was_kept, NUMBA_CACHE_DIR=cache)[:2] == (17, False)
+    assert run(made, was_kept, NUMBA_CACHE_DIR=cache)[:2] == (17, True)
+
+
+@pytest.mark.slow
 def test_a_named_tuple_whose_fields_change_places_is_another_one(made):
     (made / "_caller_kernels.py").write_text(
         "from luthier.core.jit import kernel\n\n@kernel\ndef caller(pair):\n    return pair.first\n"

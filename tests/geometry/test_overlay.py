@@ -12,7 +12,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts
 from luthier.geometry.plane import _line_kernels as kernels
 from luthier.geometry.plane import subdivision
-from luthier.geometry.plane.overlay import Overlay
+from luthier.geometry.plane.overlay import Overlay, Workspace
 from luthier.geometry.plane.subdivision import FAR, Grid, Subdivisions, Window
 
 SQUARE = Window(-2.0, 2.0, -1.0, 3.0)
@@ -248,3 +248,17 @@ def test_lists_of_one_row_have_the_window_as_their_face(window):
         assert found.dtype == wanted.dtype
         assert np.array_equal(found, wanted[: len(found)])
     assert Overlay(np.arange(6), points, window).count() == 1
+
+
+@pytest.mark.parametrize("low", [True, False], ids=["lowest points", "none"])
+def test_blocks_of_any_edges_are_the_cells_of_a_stream(low):
+    offsets, points = random_lists(11, (9, 8, 1, 7, 9))
+    overlay, values = Overlay(offsets, points, SQUARE), names_of(len(points))
+    own, n = overlay.face_values(values), overlay.edges.n_owners
+    room = Workspace(overlay, own, low=low)
+    blocks = [block.copy() for part in (range(5), range(5, n)) for block in overlay.blocks(own, part, room)]
+    sums, lowest, keys = streamed(overlay, values)
+    assert np.array_equal(np.concatenate([block.sums for block in blocks]), sums)
+    assert np.array_equal(np.concatenate([block.keys for block in blocks]), keys)
+    assert np.array_equal(np.concatenate([block.low for block in blocks]), lowest if low else np.zeros((0, 2)))
+    assert all(len(block.with_area.low) == (len(block.with_area) if low else 0) for block in blocks)

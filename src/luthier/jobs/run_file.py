@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,9 +27,10 @@ from luthier.kbest.pool import Pool
 from luthier.metrics.base import Metric
 from luthier.tuning.answer import Watch, unwatched
 from luthier.tuning.base import State
-from luthier.tuning.loops.folder import ANSWER, LISTS
-from luthier.tuning.loops.report import Iteration, LoopResult
 from luthier.tuning.validation.report import TuningReport
+
+if TYPE_CHECKING:
+    from luthier.tuning.loops.report import Iteration, LoopResult
 
 SUFFIX = ".run.json"
 RUNNING, DONE, INTERRUPTED, FAILED = "running", "done", "interrupted", "failed"
@@ -189,6 +190,8 @@ def about_tuning(report: TuningReport, answers: Sequence[str], *, normalized: bo
 
 def about_loop(result: LoopResult) -> dict[str, Any]:
     """Return what a loop came to: the lists of its last turn are those that its answer is looked at with."""
+    from luthier.tuning.loops.folder import ANSWER, LISTS
+
     last: Iteration | None = result.iterations[-1] if result.iterations else None
     answer = next((turn for turn in result.iterations if turn.number == result.chosen), last)
     found: dict[str, Any] = {"tuner": result.tuner, "answers": [ANSWER], "turns": len(result.iterations)}
@@ -205,4 +208,6 @@ def about_loop(result: LoopResult) -> dict[str, Any]:
 
 def loop_run(folder: str | os.PathLike[str], kind: str, metric: Metric, tuner: str, seed: int) -> RunFile:
     """Return the record of a loop, in its folder beside its answer."""
+    from luthier.tuning.loops.folder import ANSWER
+
     return RunFile(Path(folder) / ANSWER, kind, tuner=tuner, seed=seed, **about_metric(metric))

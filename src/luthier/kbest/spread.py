@@ -12,7 +12,8 @@ from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 
 SAFE_POWER = 400  # sums of squares of numbers between 2^−400 and 2^400 neither overflow nor vanish
-BLOCK_ROWS = 1024  # of short lists of one length, which are summed at once
+ROWS_ABREAST = 64  # taken as one row
+SHORT_LIST_ROWS = 1024  # of short lists of one length, which are summed at once
 
 
 def spread_in_lists(pool: Pool) -> Float64:
@@ -21,8 +22,7 @@ def spread_in_lists(pool: Pool) -> Float64:
     Differences between sentences do not count: they cannot change which hypothesis is selected.
     """
     f, m = pool.features, max(1, pool.n_hypotheses)
-    sizes = np.concatenate([_largest(f.dense), _largest_sparse(f)])
-    powers = squarable(sizes)
+    powers = squarable(largest_sizes(f))
     if powers.any():
         dense, values = np.ldexp(f.dense, -powers[: f.n_dense]), np.ldexp(f.values, -powers[f.n_dense :][f.indices])
         scaled = dataclasses.replace(f, dense=flat(dense), values=flat(values))
@@ -61,16 +61,22 @@ def squarable(sizes: Float64) -> Int64:
     return powers
 
 
-def _largest(dense: Float64) -> Float64:
-    """Return the largest size in each column."""
-    return np.asarray(np.maximum(dense.max(axis=0, initial=0.0), -dense.min(axis=0, initial=0.0)), np.float64)
-
-
-def _largest_sparse(f: Features) -> Float64:
-    """Return the largest size of each sparse feature."""
-    sizes = np.zeros(f.n_features - f.n_dense)
-    np.maximum.at(sizes, f.indices, np.abs(f.values))
-    return sizes
+def largest_sizes(f: Features) -> Float64:
+    """Return the largest size of each feature, (D,)."""
+    many, width = len(f.dense) // ROWS_ABREAST, f.n_dense
+    wide, rest = (
+        f.dense[: many * ROWS_ABREAST].reshape(many, ROWS_ABREAST * width),
+        f.dense[many * ROWS_ABREAST :],
+    )  # short rows are slow
+    low, high = (
+        extreme(
+            np.concatenate([extreme(wide, axis=0, initial=0.0).reshape(ROWS_ABREAST, width), rest]), axis=0, initial=0.0
+        )
+        for extreme in (np.min, np.max)
+    )
+    sparse = np.zeros(f.n_features - f.n_dense)
+    np.maximum.at(sparse, f.indices, np.abs(f.values))
+    return np.concatenate([np.maximum(high, -low), sparse])
 
 
 def _squares(pool: Pool, f: Features) -> Float64:
@@ -78,7 +84,7 @@ def _squares(pool: Pool, f: Features) -> Float64:
     squares, lengths = np.zeros(f.n_features), pool.list_lengths
     of_lists = np.zeros((len(lengths), f.n_dense))
     for length in np.unique(lengths[lengths > 1]).tolist():
-        lists, many = np.flatnonzero(lengths == length), max(1, BLOCK_ROWS // length)
+        lists, many = np.flatnonzero(lengths == length), max(1, SHORT_LIST_ROWS // length)
         for at in range(0, len(lists), many):
             some = lists[at : at + many]
             starts = pool.offsets[some]

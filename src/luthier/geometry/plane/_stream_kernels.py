@@ -18,7 +18,7 @@ BESIDE = 3  # so many crossings to both sides of a lowest point are its neighbou
 
 
 class CellRows(NamedTuple):
-    """Where cells are written: sums of values, lowest points, names, whether they have an area."""
+    """Where cells are written: sums of values, lowest points (or none), names, whether they have an area."""
 
     sums: np.ndarray
     low: np.ndarray
@@ -51,12 +51,29 @@ def add_lines(faces, k, lines, n):
 
 
 @kernel
-def cell_has_room(faces, chosen, here, scratch, place, n_hops, room):
+def add_violated(faces, gaps, chosen, blur, inside, lines, n):
+    """Append the sides of chosen faces beyond which a point lies, or by which it leads by noise only; return how many.
+
+    Nearly all lead by more than `blur` and rounding can make, whatever the list.
+    """
+    z, ptr, sides, noise, x, y = faces.z, faces.ptr, faces.sides, faces.noise, inside[0], inside[1]
+    enough = (1.0 + blur) * (1.0 + abs(x) + abs(y))
+    for s in range(len(chosen)):
+        k = chosen[s]
+        for m in range(ptr[k], ptr[k + 1]):
+            if not gaps[m, 0] + gaps[m, 1] * x + gaps[m, 2] * y > enough and sides[m] >= 0:
+                lines[n, 0], lines[n, 1] = k, sides[m]
+                n += not leads_at(z, faces.border, lines[n:], 1, x, y, noise, faces.owner)
+    return n
+
+
+@kernel
+def cell_has_room(faces, table, chosen, here, scratch, place, n_hops, blur, room):
     """Tell whether the cell of chosen faces has an area beyond what noise can make.
 
     The lists that the edge meets next to the cell's lowest point come first: where there is no room, these nearly
-    always leave none, and else they leave one quadrant, of which a point may do for all. `room` is twice what the lines
-    of all lists take.
+    always leave none. Else a point in what they leave may be inside of all lists. Where it is not, the lines
+    that it is beyond join, until a point is, or no room is left. `room` is twice what the lines of all lists take.
     """
     n, inside = 0, np.empty(2)
     if here >= 0:
@@ -66,13 +83,11 @@ def cell_has_room(faces, chosen, here, scratch, place, n_hops, room):
         if 2 * (n + faces.ptr[k + 1] - faces.ptr[k]) > len(room.lines):  # a list may be met more than once
             break
         n = add_lines(faces, k, room.lines, n)
-    if not has_room(faces.z, faces.border, room.lines, n, faces.noise, faces.owner, room, inside):
-        return False
-    for k in chosen:
-        n = add_lines(faces, k, room.lines, n)
-    return leads_at(faces.z, faces.border, room.lines, n, inside[0], inside[1], faces.noise, faces.owner) or has_room(
-        faces.z, faces.border, room.lines, n, faces.noise, faces.owner, room, inside
-    )
+    while has_room(faces.z, faces.border, room.lines, n, faces.noise, faces.owner, room, inside):
+        known, n = n, add_violated(faces, table.gaps, chosen, blur, inside, room.lines, n)
+        if n == known:
+            return True
+    return False
 
 
 @kernel
@@ -97,14 +112,16 @@ def sweep(faces, values, table, e, here, scratch, n, totals, rows, first):
     edge, kind = table.lines[e], table.kinds[e]
     hops, places, order, crowded = scratch.hops, scratch.places, scratch.order, scratch.crowded
     sums, low, keys, sized = rows.sums[first:], rows.low[first:], rows.keys[first:], rows.sized[first:]
+    placed = len(rows.low) > 0
     c, p, q = line_of(faces.z, faces.border, edge[0], edge[1])
     apart = kind != 0 or not faces.tied[here]
     count = 0
     if (kind == 0 and edge[6] > 0) or kind == 1:
         for v in range(len(totals)):
             sums[count, v] = totals[v] + (values[edge[0], v] if kind == 0 else 0)
-        low[count, 0], low[count, 1], keys[count, 1] = table.ends[e, 0], table.ends[e, 1], -1
-        sized[count] = apart and scratch.reach[0] == -np.inf
+        if placed:
+            low[count, 0], low[count, 1] = table.ends[e, 0], table.ends[e, 1]
+        keys[count, 1], sized[count] = -1, apart and scratch.reach[0] == -np.inf
         count = 1
     for m in range(n):
         k = order[m]
@@ -125,14 +142,15 @@ def sweep(faces, values, table, e, here, scratch, n, totals, rows, first):
                 continue
             for v in range(len(totals)):
                 sums[count, v] = totals[v]
-        low[count, 0], low[count, 1] = crossing(c, p, q, c2, p2, q2)
+        if placed:
+            low[count, 0], low[count, 1] = crossing(c, p, q, c2, p2, q2)
         keys[count, 1], sized[count] = new, apart and not crowded[k]
         count += 1
     return count
 
 
 @kernel
-def settle(faces, table, e, here, scratch, n, room, keys, sized):
+def settle(faces, table, e, here, scratch, n, blur, room, keys, sized):
     """Write of the rows that edge e owns whether cells in doubt have an area."""
     z, owner, edge, kind, now = faces.z, faces.owner, table.lines[e], table.kinds[e], scratch.now
     if np.all(sized):
@@ -143,7 +161,7 @@ def settle(faces, table, e, here, scratch, n, room, keys, sized):
     if keys[row, 1] < 0:
         if kind == 0:
             now[here] = edge[0]
-        sized[row] = sized[row] or cell_has_room(faces, now, here, scratch, 0, n, room)
+        sized[row] = sized[row] or cell_has_room(faces, table, now, here, scratch, 0, n, blur, room)
         row += 1
     for m in range(n):
         k = scratch.order[m]
@@ -153,7 +171,7 @@ def settle(faces, table, e, here, scratch, n, room, keys, sized):
             if not sized[row]:
                 if kind == 0:
                     now[here] = edge[0] if upward(z[old, 1] - z[new, 1], z[old, 2] - z[new, 2]) else edge[1]
-                sized[row] = cell_has_room(faces, now, here, scratch, m, n, room)
+                sized[row] = cell_has_room(faces, table, now, here, scratch, m, n, blur, room)
             row += 1
 
 
@@ -224,7 +242,7 @@ def stream(faces, table, blur, values, whole, edges, scratch, room, rows):
         new = sweep(faces, values.each, table, e, here, scratch, n, totals, rows, count)
         rows.keys[count : count + new, 0] = e
         last = count + new
-        settle(faces, table, e, here, scratch, n, room, rows.keys[count:last], rows.sized[count:last])
+        settle(faces, table, e, here, scratch, n, blur, room, rows.keys[count:last], rows.sized[count:last])
         count = last
         e += 1
     return e, count

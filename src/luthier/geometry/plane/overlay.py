@@ -59,7 +59,7 @@ class CellBlock:
     sums : (n, S)
         Sum over lists of the selected rows' values.
     low : (n, 2) float64
-        The lowest point of each cell.
+        The lowest point of each cell; (0, 2) where a workspace has no room for them.
     keys : (n, 2) int64
         Names of the cells, for `Overlay.cell`: an edge, and the face it enters at the lowest point (−1: it starts
         there).
@@ -75,6 +75,10 @@ class CellBlock:
     def __len__(self) -> int:
         return len(self.sums)
 
+    def copy(self) -> CellBlock:
+        """Return the block in memory of its own."""
+        return CellBlock(self.sums.copy(), self.low.copy(), self.keys.copy(), self.sized.copy())
+
     @property
     def with_area(self) -> CellBlock:
         """The cells of the block that have an area."""
@@ -82,7 +86,8 @@ class CellBlock:
             return self
         kept = np.flatnonzero(self.sized)
         take = functools.partial(np.take, indices=kept, axis=0)
-        return CellBlock(take(self.sums), take(self.low), take(self.keys), take(self.sized))
+        low = take(self.low) if len(self.low) else self.low
+        return CellBlock(take(self.sums), low, take(self.keys), take(self.sized))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -253,7 +258,7 @@ class Overlay:
             if not hasattr(scratch, "room"):
                 scratch.room = Workspace(self, own)
             last = min(first + EDGES_AT_ONCE, self.edges.n_owners)
-            return [visit(block) for block in self._blocks(own, range(first, last), scratch.room)]
+            return [visit(block.copy()) for block in self.blocks(own, range(first, last), scratch.room)]
 
         jobs = iter(range(0, self.edges.n_owners, EDGES_AT_ONCE))
         if threads == 1:
@@ -279,9 +284,24 @@ class Overlay:
         return sum(self.stream(nothing, lambda block: int(block.sized.sum()), threads=threads))
 
     def blocks(self, values: FaceValues, edges: range, room: Workspace) -> Iterator[CellBlock]:
-        """Yield the cells of a range of edges that begins where a block of them does, the same as `stream` would."""
-        for first in range(edges.start, edges.stop, EDGES_AT_ONCE):
-            yield from self._blocks(values, range(first, min(first + EDGES_AT_ONCE, edges.stop)), room)
+        """Yield the cells of a range of edges, in the order of `stream`; the next block takes the place of each."""
+        e = edges.start
+        while e < edges.stop:
+            e, n = kernels.stream(
+                self.faces.arrays,
+                self.edges.arrays,
+                self.blur,
+                values,
+                values.single.dtype == np.int64,
+                (e, edges.stop),
+                room.scratch,
+                room.cell,
+                room.rows,
+            )
+            if without_fault(n):
+                sums, low, keys, sized = (part[:n] for part in room.rows)
+                low *= self.faces.grid.units
+                yield CellBlock(sums, low, keys, sized)
 
     def face_values(self, values: npt.NDArray[Any], counts: Int64 | None = None) -> FaceValues:
         """Return what is summed over cells, of values (M, S) of all rows.
@@ -303,24 +323,6 @@ class Overlay:
         kernels.sum_clusters(own, single, self.faces.arrays.busy, leaders[: len(clusters)], clusters)
         return FaceValues(own, single, flat(clusters))
 
-    def _blocks(self, values: FaceValues, edges: range, room: Workspace) -> Iterator[CellBlock]:
-        e = edges.start
-        while e < edges.stop:
-            e, n = kernels.stream(
-                self.faces.arrays,
-                self.edges.arrays,
-                self.blur,
-                values,
-                values.single.dtype == np.int64,
-                (e, edges.stop),
-                room.scratch,
-                room.cell,
-                room.rows,
-            )
-            if without_fault(n):
-                sums, low, keys, sized = (part[:n].copy() for part in room.rows)
-                yield CellBlock(sums, low * self.faces.grid.units, keys, sized)
-
 
 def room_for_walks(overlay: Overlay) -> walk_kernels.Scratch:
     """Return where one worker writes what it meets on an edge."""
@@ -340,14 +342,14 @@ def room_for_walks(overlay: Overlay) -> walk_kernels.Scratch:
 
 
 class Workspace:
-    """Where one worker writes cells."""
+    """Where one worker writes cells, and unless told otherwise their lowest points."""
 
-    def __init__(self, overlay: Overlay, values: FaceValues) -> None:
+    def __init__(self, overlay: Overlay, values: FaceValues, *, low: bool = True) -> None:
         self.scratch, self.cell = room_for_walks(overlay), face_kernels.make_workspace(2 * overlay.faces.most_lines)
         size = max(CELLS_AT_ONCE, len(overlay.faces.rows) + 1)
         self.rows = kernels.CellRows(
             np.empty((size, len(values.single)), values.single.dtype),
-            np.empty((size, 2)),
+            np.empty((size if low else 0, 2)),
             np.empty((size, 2), np.int64),
             np.empty(size, np.bool_),
         )

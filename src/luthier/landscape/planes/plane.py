@@ -17,7 +17,7 @@ from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
-from luthier.kbest.spread import squarable
+from luthier.kbest.spread import largest_sizes, squarable
 from luthier.landscape.axes import axes_of
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes import _noise_kernels as kernels
@@ -52,10 +52,7 @@ def rounding_of(features: Features, subspace: Subspace) -> Rounding:
     |h_j|, and the row's height over the plane, computed otherwise, with as much again; two rows have twice that. γ is
     taken of D + 8, |h_j| as the largest of all rows.
     """
-    largest = np.zeros(features.n_features)
-    lowest, highest = (end(features.dense, axis=0, initial=0.0) for end in (np.min, np.max))
-    largest[: features.n_dense] = np.maximum(highest, -lowest)
-    np.maximum.at(largest, features.n_dense + features.indices, np.abs(features.values))
+    largest = largest_sizes(features)
     still, per_x, per_y = (4 * gamma(features.n_features + 8) * np.abs(subspace.matrix) @ largest).tolist()
     return Rounding(still, per_x, per_y)
 

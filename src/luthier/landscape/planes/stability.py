@@ -133,7 +133,7 @@ class Resamples:
 def best_of_run(work: Resamples, run: EdgeRange) -> list[ScoredCells]:
     """Return the best cells of a run of edges in each resample, those of one gain, in order."""
     if not hasattr(work.own, "workspace"):
-        work.own.workspace = Workspace(work.overlay, work.values)
+        work.own.workspace = Workspace(work.overlay, work.values, low=False)
     best = [ScoredCells.none()] * (work.values.each.shape[1] // work.n_stats)
     for block in work.overlay.blocks(work.values, range(run.first, run.last), work.own.workspace):
         cells = block.with_area

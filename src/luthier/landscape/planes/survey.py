@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from luthier.core.progress import progress
 from luthier.core.rng import child_rng
 from luthier.core.tasks import Engine, Serial, Shared, Threads, run_units
 from luthier.core.threads import stopping_gently
-from luthier.geometry.plane.overlay import CELLS_AT_ONCE, EDGES_AT_ONCE, CellBlock, FaceValues, Overlay, Workspace
+from luthier.geometry.plane.overlay import EDGES_AT_ONCE, CellBlock, FaceValues, Overlay, Workspace
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.best_cells import ScoredCells
 from luthier.metrics.base import Metric
@@ -142,7 +142,7 @@ class Walk:
     def blocks(self, edges: range) -> Iterator[CellBlock]:
         """Yield the cells of a range of edges; each thread has one workspace to write them in."""
         if not hasattr(self.own, "workspace"):
-            self.own.workspace = Workspace(self.overlay, self.values)
+            self.own.workspace = Workspace(self.overlay, self.values, low=False)
         return self.overlay.blocks(self.values, edges, self.own.workspace)
 
     @property
@@ -182,20 +182,19 @@ class CellSummary:
 def visit_cells(walk: Walk, edges: EdgeRange) -> CellSummary:
     """Visit the cells of a range of edges, each once."""
     rng = child_rng(walk.options.seed, edges.number)
-    found, waiting, many = empty_summary(walk.options), [], 0
+    found = empty_summary(walk.options)
     for block in walk.blocks(range(edges.first, edges.last)):
-        waiting.append(block)
-        many += len(block)
-        if many >= CELLS_AT_ONCE:  # so many at a time, for each time costs as much as some thousand cells
-            found, waiting, many = _joined(found, _left_of(walk, waiting, rng), walk), [], 0
-    return _joined(found, _left_of(walk, waiting, rng), walk) if waiting else found
+        floor = found.best.gains[-1] if len(found.best) == walk.n_best else -np.inf
+        found = _joined(found, _left_of(walk, block, rng, floor), walk)
+    return found
 
 
-def _left_of(walk: Walk, blocks: Sequence[CellBlock], rng: np.random.Generator) -> CellSummary:
-    """Return what is left of some blocks of cells."""
-    sized = [block.with_area for block in blocks]
-    scores = walk.metric.score(np.concatenate([block.sums for block in sized]))
-    cells = ScoredCells(np.concatenate([block.keys for block in sized]), walk.metric.gain(scores))
+def _left_of(walk: Walk, block: CellBlock, rng: np.random.Generator, floor: float) -> CellSummary:
+    """Return what is left of a block of cells; those below a gain are not among the best."""
+    scores, keys = walk.metric.score(block.sums), block.keys
+    if not block.sized.all():
+        scores, keys = scores[block.sized], keys[block.sized]
+    cells = ScoredCells(keys, walk.metric.gain(scores))
     size = walk.options.sample
     # each cell draws a number; those with the lowest are a fair sample
     lots = rng.random(len(cells)) if size else np.zeros(0)
@@ -203,10 +202,10 @@ def _left_of(walk: Walk, blocks: Sequence[CellBlock], rng: np.random.Generator) 
     drawn = np.sort(lowest)
     return CellSummary(
         cells=len(cells),
-        without_area=sum(map(len, blocks)) - len(cells),
+        without_area=len(block) - len(cells),
         histogram=Histogram.of(scores, walk.options.width),
         extremes=np.array([scores.min(initial=np.inf), scores.max(initial=-np.inf)]),
-        best=cells.best(walk.n_best),
+        best=cells.take(np.flatnonzero(cells.gains >= floor)).best(walk.n_best),
         drawn=cells.take(drawn),
         lots=lots[drawn],
     )

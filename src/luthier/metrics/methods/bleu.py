@@ -11,7 +11,6 @@ import numpy as np
 from luthier.core.arrays import Bool, Float64
 from luthier.core.params import param
 from luthier.corpus.tokenizers import TOKENIZERS
-from luthier.metrics import _bleu_limit_kernels as kernels
 from luthier.metrics.base import Metric, Stats, difference_slopes, ratio
 from luthier.metrics.batch import Batch
 from luthier.metrics.majorant import NEVER, SUM_ROUNDING, Majorant, Majorants, between, flat_limit
@@ -65,6 +64,8 @@ class BleuLimits:
         A statistic of counts is a whole number, so a total above 0 is 1 at least; without n-grams BLEU is 0, and
         nothing needs to be shown.
         """
+        from luthier.metrics import _bleu_limit_kernels as kernels
+
         n, count = self.order, len(points)
         more = self.value if self.smoothing in ("add-k", "plus-one") else 0.0
         instead = {"exp": 0.5, "floor": self.value}.get(self.smoothing, 0.0)

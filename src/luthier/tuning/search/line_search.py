@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from luthier.landscape.lines.projection_cache import ProjectionCache
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import TRIES, Problem, effect_units, movable, slack
 from luthier.tuning.base import State
-from luthier.tuning.neighbours.penalty import Neighbours
 from luthier.tuning.restarts import draw_start
+
+if TYPE_CHECKING:
+    from luthier.tuning.neighbours.penalty import Neighbours
 
 # Directions to search along: axes, random ones, uphill, the whole of a move.
 
