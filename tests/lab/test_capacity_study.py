@@ -13,7 +13,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.files.journal import seal, unseal
 from luthier.geometry.lp.certificates import Feasible
 from luthier.jobs.lab.base import Place, UnitsRecipe, read_study, run_study
-from luthier.jobs.lab.capacity_tables import agreements
+from luthier.jobs.lab.capacity.tables import agreements
 from luthier.jobs.lab.kinds import capacity
 from luthier.jobs.lab.lines import unpack_statistics
 from luthier.kbest.merge import cap

@@ -5,8 +5,8 @@ The program is max t subject to a_i·w + c_i ≥ t for all rows, |w_k| ≤ 1. It
 largest one where some λ make that sum 0: the rows contradict each other.
 
 A step is one of Mehrotra's [mehrotra1992]: Newton's on the optimality conditions, predicted and corrected. It takes one
-Cholesky factor, of as many unknowns as there are columns or rows, whichever are fewer. A simplex over a thousand columns
-exchanges thousands of rows; this takes some dozen steps.
+Cholesky factor, of as many unknowns as there are columns or rows, whichever are fewer. A simplex over a thousand
+columns exchanges thousands of rows; this takes some dozen steps.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class MarginProgram:
         sum_left = max(float(ratios[0].sum() - pull @ along), 1e-12 * float(ratios[0].sum()))
 
         def towards(aims: list[Float64]) -> tuple[list[Float64], list[Float64], Float64, float]:
-            """Return the steps of slacks, of multipliers, of w and of t; `aims` are products of slack and multiplier."""
+            """Return the steps of slacks, multipliers, w and t; `aims` are products of slack and multiplier."""
             ends = [
                 (aim + y * (x_soft - x - rest)) / x_soft
                 for aim, x, x_soft, y, rest in zip(aims, slacks, soft, forces, missing, strict=True)

@@ -4,8 +4,8 @@ With a few hundred features linear programs in rationals take too long (`luthier
 Here floats search, and what they find is checked without rounding: weights against every row, multipliers λ by the
 exact size of Σλd. Where few rows contradict each other their exact multipliers are found too, and the sum is 0.
 
-The search is for the largest margin, by interior points (`luthier.geometry.lp.interior`). Of each list a few rows are in
-the program at first; others join it as its answers hurt them. A contradiction of some rows is one of all.
+The search is for the largest margin, by interior points (`luthier.geometry.lp.interior`). Of each list a few rows are
+in the program at first; others join it as its answers hurt them. A contradiction of some rows is one of all.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ import numpy as np
 from luthier.core.files.journal import Record
 from luthier.report.figure_style import LINES, make_panels, write_figure
 
-from .base import markdown
-from .capacity_settings import ALL, CONES, EXTREMES, ORACLE, SELECTIONS
-from .lines import unpack_statistics
+from ..base import markdown
+from ..lines import unpack_statistics
+from .settings import ALL, CONES, EXTREMES, ORACLE, SELECTIONS
 
 
 def table_parts(title: str, records: Sequence[Record]) -> list[str]:
@@ -28,6 +28,8 @@ def table_parts(title: str, records: Sequence[Record]) -> list[str]:
         parts.append(cone_table(counted))
     if oracles:
         parts.append(oracle_table(oracles))
+    if oracles and all("none_extreme" in record for record in oracles):
+        parts.append(extremes_table(oracles))
     if extremes:
         parts.append(f"The same of an extreme hypothesis of each list, drawn at random:\n\n{oracle_table(extremes)}")
     if tuned:
@@ -38,22 +40,34 @@ def table_parts(title: str, records: Sequence[Record]) -> list[str]:
 
 
 def cone_table(records: Sequence[Record]) -> str:
-    """Return numbers of cones and CPU seconds by dimensions, sentences and hypotheses."""
+    """Return numbers of cones, the linear programs of their boundaries and CPU seconds, by dimensions and lists.
+
+    A program: does one edge at a vertex bound its cone? At most δ edges at each are at most δ |vert| programs.
+    """
     rows = []
     for own in _groups(records, ("space", "sentences", "features")):
         first = own[0]
         complete = all(record["complete"] for record in own)
         counts = [record["cones"] for record in own]
+        cells = ["–"] * 4
+        if all("programs" in record for record in own):
+            degree, programs = _mean(own, "degree"), _mean(own, "programs")
+            share = programs / (degree * np.mean(counts)) if degree else 0.0
+            micros = 1e6 * _mean(own, "cpu_seconds") / programs if programs else 0.0
+            cells = [f"{degree:,.0f}", f"{programs:,.0f}", f"{100 * share:.0f} %", f"{micros:.1f}"]
         rows.append(
             [
                 str(first["columns"]),
                 str(first["sentences"]),
                 first["features"],
                 f"{np.mean(counts):,.0f}" if complete else f"≥ {max(counts):,}",
+                *cells,
                 f"{_mean(own, 'cpu_seconds'):.2f}",
             ]
         )
-    return markdown(["D", "sentences", "hypotheses", "selections that weights can make", "CPU s"], rows, ())
+    head = ["D", "sentences", "hypotheses", "selections that weights can make, |vert|", "δ", "programs"]
+    note = "\nδ: at most so many edges at a vertex. programs: edges at all vertices that were found.\n"
+    return markdown([*head, "of δ |vert|", "µs for each", "CPU s"], rows, ()) + note
 
 
 def oracle_table(records: Sequence[Record]) -> str:
@@ -73,6 +87,24 @@ def oracle_table(records: Sequence[Record]) -> str:
         "that were found do. D: weights that select anything, largest draw.\n"
     )
     return markdown(["features", "D", *(f"{size} sentences" for size in sizes)], rows, (0,)) + note
+
+
+def extremes_table(records: Sequence[Record]) -> str:
+    """Return in how many lists the best hypothesis is not extreme, features by sentences."""
+    sizes = sorted({record["sentences"] for record in records})
+    rows = []
+    for own in _groups(records, ("features",)):
+        cells = []
+        for size in sizes:
+            some = [record for record in own if record["sentences"] == size]
+            low, none = (sum(record[name] for record in some) for name in ("lowest_not_extreme", "none_extreme"))
+            cells.append(f"{low}, {none} of {size * len(some)}" if some else "–")
+        rows.append([own[0]["features"], *cells])
+    note = (
+        "\nLists, over all draws, whose best hypothesis no weights select: the lowest row of those that are best, and "
+        "all of these rows. The oracle is then the best hypothesis that some weights select in their list.\n"
+    )
+    return markdown(["features", *(f"{size} sentences" for size in sizes)], rows, (0,)) + note
 
 
 def tuning_table(records: Sequence[Record]) -> str:
