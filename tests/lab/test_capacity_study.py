@@ -169,6 +169,7 @@ def test_cones_are_the_selections_that_a_fine_walk_meets(done):
         if line["tuner"] != "cones":
             continue
         assert line["complete"] == (line["cones"] < 20)
+        assert line["cones"] - 1 <= line["programs"] <= line["degree"] * line["cones"]  # they hang together by edges
         problem = drawn(line, int(line["features"]))
         start = np.array(list(SyntheticLists(n_features=4).decoder_weights.values()))
         axes = np.argsort(-np.abs(start) * problem.spread, kind="stable")[: int(line["space"])]
