@@ -26,6 +26,14 @@ def random_rows(seed, m, n, *, share=1.0, whole=False, towards=0.0):
     return rows / np.maximum(np.abs(rows).max(), 1e-9)
 
 
+def contradicting_rows(rows):
+    program = MarginProgram(rows.shape[1])
+    program.add(sparse.csr_array(rows))
+    program.solve(0.5)
+    assert program.bound < 1e-9
+    return contradicting(program)
+
+
 SHAPES = [(1, 1), (1, 5), (4, 1), (30, 6), (6, 30), (20, 20), (80, 25), (40, 200)]
 
 
@@ -79,7 +87,7 @@ def test_rows_that_contradict_each_other_are_few_and_cancel(m, n):
     for seed in range(3):
         rows = random_rows(seed, m, n)
         assert largest_margin(rows, np.zeros(m)) < 1e-9
-        few, shares = contradicting(sparse.csr_array(rows))
+        few, shares = contradicting_rows(rows)
         assert len(few) == n + 1
         assert np.all(shares > 0)
         assert shares.sum() == pytest.approx(1.0, abs=1e-14)
@@ -94,9 +102,23 @@ def test_a_small_contradiction_among_many_rows_is_found():
     for seed in range(5):
         rows = random_rows(seed, 40, 300, share=0.1)
         rows[31] = -0.5 * rows[7]
-        few, shares = contradicting(sparse.csr_array(rows))
+        few, shares = contradicting_rows(rows)
         assert few.tolist() == [7, 31]
         np.testing.assert_allclose(shares, [1 / 3, 2 / 3], rtol=1e-9)
+
+
+def test_rows_that_nearly_have_a_margin_cancel_too():
+    """But for one row there is a small margin: with leads the weights would run into the box."""
+    for seed in range(5):
+        rows = random_rows(seed, 60, 10)
+        rows += 1e-5 * np.random.default_rng(seed).random((60, 1)) - rows.mean(axis=1, keepdims=True)
+        assert 0 < largest_margin(rows, np.zeros(60)) < 1e-4
+        rows[59] = -rows[:59].sum(axis=0) / 59
+        few, shares = contradicting_rows(rows)
+        assert 59 in few
+        assert len(few) <= 11
+        assert np.all(shares > 0)
+        assert np.abs(shares @ rows[few]).sum() < 1e-13
 
 
 def test_multipliers_are_repaired_but_stay_positive():

@@ -26,7 +26,8 @@ DAMPING = 1e-5  # of steps of w and λ, as if they cost something
 RIDGE = 1e-14  # of the largest diagonal entry, where rounding leaves a matrix indefinite
 CLOSED = 1e-10  # a gap between margin and bound, of rows of entries up to 1, that rounding leaves open
 MOST_STEPS = 100
-LEADS = 1e-3  # largest lead of the program whose optimum is one corner
+LEADS = 1e-3, 1e-5, 1e-7  # largest one of the program whose optimum is a corner
+LARGE = 1e-6  # of the largest multiplier: so much is never what steps leave of 0
 MOST_REPAIRS = 8
 REFINEMENTS = 2
 Solver = Callable[[Float64], Float64]
@@ -142,20 +143,35 @@ class MarginProgram:
         return refined
 
 
-def contradicting(rows: sparse.csr_array) -> tuple[Int64, Float64]:
-    """Return few rows of those that contradict each other, and λ > 0, Σλ = 1, with a Σλa that is 0 but for rounding.
+def contradicting(program: MarginProgram) -> tuple[Int64, Float64]:
+    """Return few rows of a program without a margin, and λ > 0, Σλ = 1, with a Σλa that is 0 but for rounding.
 
-    Where rows have leads drawn at random, the best λ are one corner: at most n + 1 rows, and no fewer have them.
+    Where rows have leads drawn at random, the best λ are a corner: of at most n + 1 rows, and with no other dependence.
+    Leads must be so small that the box is not in the way; where none are, the program's own λ are taken, of all rows.
     """
-    program = MarginProgram(rows.shape[1])
-    program.add(rows, LEADS * make_rng(0).random(rows.shape[0]))
-    for _ in range(MOST_STEPS):
-        if program.bound - program.margin <= LEADS * CLOSED:
+    rows, shares = program.rows, program.multipliers
+    drawn = make_rng(0).random(len(shares))
+    for size in LEADS:
+        other = MarginProgram(rows.shape[1])
+        other.add(rows, size * drawn)
+        for _ in range(MOST_STEPS):
+            if other.bound - other.margin <= CLOSED * size:
+                break
+            other.step()
+        if np.abs(rows.T @ other.multipliers).sum() <= CLOSED:
+            shares = other.multipliers
             break
-        program.step()
-    shares = program.multipliers
-    used = np.flatnonzero(shares > 1e-6 * shares.max())
+    used = _support(shares)
     return used, repaired(rows[used], shares[used])
+
+
+def _support(shares: Float64) -> Int64:
+    """Return which multipliers are more than what steps leave of 0: of small ones those before the deepest fall."""
+    order = np.argsort(-shares, kind="stable")
+    falling = shares[order]
+    large = np.count_nonzero(falling > LARGE * falling[0])
+    falls = falling[large - 1 : -1] / falling[large:]
+    return np.sort(order[: large + int(np.argmax(falls))] if len(falls) else order)
 
 
 def repaired(rows: sparse.csr_array, shares: Float64) -> Float64:

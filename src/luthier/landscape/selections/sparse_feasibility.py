@@ -54,9 +54,9 @@ def sparse_feasibility(pool: Pool, rows: Int64) -> Feasible | Infeasible:
             used = np.concatenate([used, new])
             program.add(constraints.table[new])
             program.solve(ENOUGH)
-            if program.margin > ENOUGH * max(program.bound, CLOSED):
+            if program.margin >= ENOUGH * max(program.bound, CLOSED):
                 continue
-            return constraints.contradiction(used)
+            return constraints.contradiction(program, used)
         proof = constraints.feasible(program.weights)
         if proof is not None:
             return proof
@@ -157,12 +157,11 @@ class _Constraints:
         least = ENOUGH * program.margin if len(used) else 0.0
         return self.worst(ahead, self.asked[ahead[self.asked] <= least])
 
-    def contradiction(self, rows: Int64) -> Infeasible:
+    def contradiction(self, program: MarginProgram, rows: Int64) -> Infeasible:
         """Return rows whose differences cancel, exactly if their multipliers are found, else as nearly as they do."""
-        few, shares = contradicting(self.table[rows])
-        rows, exact, epsilon = rows[few], None, 0.0
-        order = np.argsort(rows)
-        rows, shares = rows[order], shares[order]
+        few, shares = contradicting(program)
+        order = np.argsort(rows[few])
+        rows, shares, exact, epsilon = rows[few][order], shares[order], None, 0.0
         if len(rows) <= MOST_EXACT:
             exact = cancelling(self._whole(rows))
         if exact is None:
