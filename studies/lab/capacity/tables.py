@@ -358,8 +358,9 @@ def _draw_phase(axis: Any, records: Sequence[Record], title: str, cell: Any, lim
                 values[y, x], text = cell(some)
                 axis.text(x, y, text, ha="center", va="center", fontsize=7)
     axis.imshow(values, origin="lower", aspect="auto", cmap="RdYlGn", vmin=limits[0], vmax=limits[1], alpha=0.6)
-    axis.set_xticks(range(len(columns)), [f"{max(r['columns'] for r in own):,}" for _, own in columns], fontsize=8)
+    labels = [f"{own[0]['features']}\n{max(r['columns'] for r in own):,}" for _, own in columns]
+    axis.set_xticks(range(len(columns)), labels, fontsize=7)
     axis.set_yticks(range(len(sizes)), [str(size) for size in sizes], fontsize=8)
-    axis.set_xlabel("weights that select anything, D (largest draw)", fontsize=8)
+    axis.set_xlabel("features; weights that select anything, D (largest draw)", fontsize=8)
     axis.set_ylabel("sentences, S", fontsize=8)
     axis.set_title(title, fontsize=9)
