@@ -16,6 +16,8 @@ from ..base import markdown
 from ..lines import unpack_statistics
 from .settings import ALL, CONES, EXTREMES, ORACLE, SELECTIONS
 
+ENOUGH_TO_TIME = 50_000  # linear programs
+
 
 def table_parts(title: str, records: Sequence[Record]) -> list[str]:
     """Return the tables of one grid, as far as it has lines."""
@@ -42,7 +44,7 @@ def table_parts(title: str, records: Sequence[Record]) -> list[str]:
 def cone_table(records: Sequence[Record]) -> str:
     """Return numbers of cones, the linear programs of their boundaries and CPU seconds, by dimensions and lists.
 
-    A program: does one edge at a vertex bound its cone? At most δ edges at each are at most δ |vert| programs.
+    A program: does one edge at a vertex bound its cone? At most δ edges at each are at most δ·V programs.
     """
     rows = []
     for own in _groups(records, ("space", "sentences", "features")):
@@ -53,8 +55,8 @@ def cone_table(records: Sequence[Record]) -> str:
         if all("programs" in record for record in own):
             degree, programs = _mean(own, "degree"), _mean(own, "programs")
             share = programs / (degree * np.mean(counts)) if degree else 0.0
-            micros = 1e6 * _mean(own, "cpu_seconds") / programs if programs else 0.0
-            cells = [f"{degree:,.0f}", f"{programs:,.0f}", f"{100 * share:.0f} %", f"{micros:.1f}"]
+            micros = f"{1e6 * _mean(own, 'cpu_seconds') / programs:.1f}" if programs > ENOUGH_TO_TIME else "–"
+            cells = [f"{degree:,.0f}", f"{programs:,.0f}", f"{100 * share:.0f} %", micros]
         rows.append(
             [
                 str(first["columns"]),
@@ -65,9 +67,9 @@ def cone_table(records: Sequence[Record]) -> str:
                 f"{_mean(own, 'cpu_seconds'):.2f}",
             ]
         )
-    head = ["D", "sentences", "hypotheses", "selections that weights can make, |vert|", "δ", "programs"]
+    head = ["D", "sentences", "hypotheses", "selections that weights can make, V", "δ", "programs"]
     note = "\nδ: at most so many edges at a vertex. programs: edges at all vertices that were found.\n"
-    return markdown([*head, "of δ |vert|", "µs for each", "CPU s"], rows, ()) + note
+    return markdown([*head, "of δ·V", "µs for each", "CPU s"], rows, ()) + note
 
 
 def oracle_table(records: Sequence[Record]) -> str:
