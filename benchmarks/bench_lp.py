@@ -177,7 +177,7 @@ def bench_many_features(n, n_columns, seed):
         else:
             told = f"infeasible, {len(verdict.proof.rows):,} rows contradict, ε {verdict.proof.epsilon:.1g}"
         table.append((name, f"{seconds:.1f}", told))
-    size = f"{pool.n_sentences:,} lists, {m:,} rows, {n_columns:,} features, {per_row} in a row; {peak_megabytes():,.0f} MB"
+    size = f"{n:,} lists, {m:,} rows, {n_columns:,} features, {per_row} in a row; {peak_megabytes():,.0f} MB"
     show(f"Joint feasibility of many features: {size}", ("rows wanted", "CPU s", "verdict"), table)
 
 

@@ -52,9 +52,9 @@ class MarginProgram:
         self.weights = np.zeros(n_columns)
         self.margin, self.bound = np.inf, np.inf
 
-    def add(self, rows: sparse.csr_array, leads: Float64 | None = None) -> None:
+    def add(self, rows: sparse.csr_array | Float64, leads: Float64 | None = None) -> None:
         """Add rows; steps begin anew, from the weights that were found so far."""
-        self.rows = sparse.csr_array(sparse.vstack([self.rows, rows], format="csr"))
+        self.rows = sparse.csr_array(sparse.vstack([self.rows, sparse.csr_array(rows)], format="csr"))
         self.rows.sort_indices()
         self.leads = np.concatenate([self.leads, np.zeros(rows.shape[0]) if leads is None else leads])
         self.weights *= INSIDE / max(INSIDE, float(np.abs(self.weights).max(initial=0.0)))

@@ -7,7 +7,6 @@ import itertools
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import sparse
 
 from luthier.core.plugins import available
 from luthier.core.rng import make_rng
@@ -55,7 +54,7 @@ def solve_lps() -> None:
     lp.irredundant(rows, lp.largest_margin(rows).weights)
     feasibility(np.array([0, 3]), rows, np.array([0]))
     program = MarginProgram(1)
-    program.add(sparse.csr_array(np.array([[1.0], [-1.0]])))
+    program.add(np.array([[1.0], [-1.0]]))
     contradicting(program)
 
 
