@@ -1,13 +1,14 @@
 """Linear programs in few unknowns a second, beside HiGHS; facets of cones; joint feasibility of a selection.
 
-python benchmarks/bench_lp.py [--size paper] [--data FOLDER] [--seed 0] [--many N]
+python benchmarks/bench_lp.py [--size paper] [--data FOLDER] [--seed 0] [--many N [--columns D]]
 
 The programmes: 750 random half-spaces around the origin, a box far outside, many objectives. HiGHS (highspy,
 where it is installed) keeps its model and starts each objective from the last basis; scipy's linprog starts
 anew. The optima are compared. Feasibility: can one vector of 12 weights select given rows of all lists at
 once? Beside it the time of one re-rank, which has to look at the same numbers once. With --data also on the
-De→En 1000-best list. With --many N only this: N lists of N rows over N features, 20 of them in a row, by floats
-that are checked without rounding; rows that some weights select, the same after noise, and rows at random.
+De→En 1000-best list. With --many N only this: N lists of N rows over N features (or D), 20 of them in a row, by floats
+that are checked without rounding; rows that some weights select, the same after noise, and rows at random, of all lists
+and of so few that some weights nearly select them.
 """
 
 import tempfile
@@ -131,7 +132,7 @@ def bench_feasibility(title, pool, seed):
     show(f"Joint feasibility, {title}: {size}", ("selection", "CPU s", "a re-rank", "verdict"), table)
 
 
-def bench_many_features(n, seed):
+def bench_many_features(n, n_columns, seed):
     from luthier.corpus.texts import Texts, Tokens
     from luthier.geometry.lp.certificates import Feasible
     from luthier.kbest.features import Features
@@ -139,12 +140,12 @@ def bench_many_features(n, seed):
     from luthier.landscape.selections.feasibility import Choice, judge
 
     rng, m, per_row = np.random.default_rng(seed), n * n, 20
-    columns = np.sort(rng.integers(0, n, (m, per_row)), axis=1)
+    columns = np.sort(rng.integers(0, n_columns, (m, per_row)), axis=1)
     kept = np.ones(columns.shape, bool)
     kept[:, 1:] = columns[:, 1:] != columns[:, :-1]
     ends = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
     values = rng.integers(1, 4, columns.shape)[kept].astype(float)
-    names = tuple(f"f{d}" for d in range(n))
+    names = tuple(f"f{d}" for d in range(n_columns))
     pool = Pool(
         offsets=np.arange(0, m + 1, n),
         features=Features(names, np.zeros((m, 0)), ends, columns[kept].astype(np.int32), values),
@@ -154,12 +155,20 @@ def bench_many_features(n, seed):
         vocab=Texts.from_strings(["x"]),
         columns={},
     )
-    scores = np.add.reduceat(values * rng.standard_normal(n)[columns[kept]], ends[:-1])
-    noisy = scores + 0.5 * scores.std() * rng.standard_normal(m)
-    spans = list(zip(pool.offsets[:-1], pool.offsets[1:], strict=True))
+    scores = np.add.reduceat(values * rng.standard_normal(n_columns)[columns[kept]], ends[:-1])
+    noise = scores.std() * rng.standard_normal(m)
+    by_chance, few = rng.random(m), n_columns // 6
+    wanted = {
+        "planted": (scores, n),
+        "planted, noise of a quarter": (scores + 0.25 * noise, n),
+        "planted, noise of a half": (scores + 0.5 * noise, n),
+        f"random, of {min(few, n):,} lists": (by_chance, few),
+        "random": (by_chance, n),
+    }
     table = []
-    for name, wanted in (("planted", scores), ("planted, with noise", noisy), ("random", rng.random(m))):
-        rows = np.array([a + np.argmax(wanted[a:b]) for a, b in spans])
+    for name, (values, lists) in wanted.items():
+        rows = np.arange(n) * n + np.argmax(values.reshape(n, n), axis=1)
+        rows[lists:] = -1
         start = time.process_time()
         verdict = judge(pool, Choice(name, rows))
         seconds = time.process_time() - start
@@ -168,7 +177,7 @@ def bench_many_features(n, seed):
         else:
             told = f"infeasible, {len(verdict.proof.rows):,} rows contradict, ε {verdict.proof.epsilon:.1g}"
         table.append((name, f"{seconds:.1f}", told))
-    size = f"{pool.n_sentences:,} lists, {m:,} rows, {n:,} features, {per_row} in a row; {peak_megabytes():,.0f} MB"
+    size = f"{n:,} lists, {m:,} rows, {n_columns:,} features, {per_row} in a row; {peak_megabytes():,.0f} MB"
     show(f"Joint feasibility of many features: {size}", ("rows wanted", "CPU s", "verdict"), table)
 
 
@@ -176,10 +185,11 @@ if __name__ == "__main__":
     from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     parser = argument_parser(__doc__)
-    parser.add_argument("--many", type=int, metavar="N", help="only lists of N features")
+    parser.add_argument("--many", type=int, metavar="N", help="only N lists of N rows over N features")
+    parser.add_argument("--columns", type=int, metavar="D", help="with --many: over D features")
     arguments = parser.parse_args()
     if arguments.many:
-        bench_many_features(arguments.many, arguments.seed)
+        bench_many_features(arguments.many, arguments.columns or arguments.many, arguments.seed)
         raise SystemExit
     bench_programmes(arguments.seed)
     bench_facets(arguments.seed)

@@ -1,4 +1,4 @@
-"""Lists that a study tunes on and tests on: synthetic ones, or files in a folder; and which rows weights can select."""
+"""Lists that a study tunes on and tests on: synthetic ones, or files in a folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from luthier.core.arrays import Float64, Int64, frozen
+from luthier.core.arrays import Float64, frozen
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import regular
 from luthier.core.rng import make_rng
@@ -21,8 +21,6 @@ from luthier.kbest.features import Features, align_features
 from luthier.kbest.merge import cap
 from luthier.kbest.pool import Pool, References
 from luthier.kbest.weights import Weights, read_weights
-from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.selections.sparse_feasibility import weights_that_select
 from luthier.synthetic.lists.noisy_channel import SyntheticLists, texts_of
 
 from .base import Entry
@@ -182,25 +180,3 @@ def _in_order(features: Features, like: Features) -> Features:
     if unknown:
         raise LuthierError(f"the test lists have a feature that the tuning lists do not have: {sorted(unknown)[0]!r}")
     return align_features(features, like.names, like.n_dense)
-
-
-def rows_within_reach(problem: ListProblem) -> Int64:
-    """Return the rows of all lists without those that are better than the best extreme one: no weights select them."""
-    keep = np.ones(problem.pool.n_hypotheses, np.bool_)
-    for s, (first, last) in enumerate(itertools.pairwise(problem.offsets.tolist())):
-        alone = problem.pool.take_sentences(np.array([s]))
-        for row in np.argsort(-problem.sentence_gains[first:last], kind="stable").tolist():
-            if weights_that_select(alone, np.array([row])) is not None:
-                break
-            keep[first + row] = False
-    return np.flatnonzero(keep)
-
-
-def random_extremes(problem: ListProblem, rng: np.random.Generator) -> Int64:
-    """Return a row of each list, (N,), drawn from those that some weights select in their list alone."""
-    drawn = []
-    for s, (first, last) in enumerate(itertools.pairwise(problem.offsets.tolist())):
-        alone = problem.pool.take_sentences(np.array([s]))
-        order = rng.permutation(last - first).tolist()
-        drawn.append(first + next(row for row in order if weights_that_select(alone, np.array([row])) is not None))
-    return np.array(drawn)

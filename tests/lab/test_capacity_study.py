@@ -13,7 +13,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.files.journal import seal, unseal
 from luthier.geometry.lp.certificates import Feasible
 from luthier.jobs.lab.base import Place, UnitsRecipe, read_study, run_study
-from luthier.jobs.lab.capacity_tables import agreements
+from luthier.jobs.lab.capacity.tables import agreements
 from luthier.jobs.lab.kinds import capacity
 from luthier.jobs.lab.lines import unpack_statistics
 from luthier.kbest.merge import cap
@@ -169,6 +169,7 @@ def test_cones_are_the_selections_that_a_fine_walk_meets(done):
         if line["tuner"] != "cones":
             continue
         assert line["complete"] == (line["cones"] < 20)
+        assert line["cones"] - 1 <= line["programs"] <= line["degree"] * line["cones"]  # they hang together by edges
         problem = drawn(line, int(line["features"]))
         start = np.array(list(SyntheticLists(n_features=4).decoder_weights.values()))
         axes = np.argsort(-np.abs(start) * problem.spread, kind="stable")[: int(line["space"])]

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from luthier.core.errors import LuthierError
 from luthier.geometry.lp.certificates import Feasible, Infeasible, proves_feasible, proves_infeasible
@@ -161,6 +162,32 @@ def test_with_many_features_both_answers_are_proven(monkeypatch):
         assert sum(rough.exact) == 1
         assert size <= Fraction(rough.epsilon)
         assert rough.epsilon <= 1e-6
+
+
+def test_verdicts_near_the_threshold_are_those_of_one_program_over_all_rows():
+    """Rows at random: the more lists, the less is feasible; in between margins are small."""
+    rng, found = np.random.default_rng(8), []
+    tables = [rng.integers(-2, 3, (20, 60)) * (rng.random((20, 60)) < 0.3) for _ in range(30)]
+    for n in range(14, 31, 2):
+        pool = pool_of(tables[:n], [np.zeros(20)] * n)
+        rows = np.arange(n) * 20
+        differences = np.concatenate([table[:1] - table[1:] for table in tables[:n]])
+        best = linprog(
+            np.append(np.zeros(60), -1.0),
+            A_ub=np.column_stack([-differences, np.ones(len(differences))]),
+            b_ub=np.zeros(len(differences)),
+            bounds=[(-1, 1)] * 60 + [(None, None)],
+        )
+        proof = sparse_feasibility(pool, rows)
+        assert isinstance(proof, Feasible) == (-best.fun > 1e-9), (n, best.fun)
+        found.append(isinstance(proof, Feasible))
+        if isinstance(proof, Feasible):
+            assert proves_feasible(proof.exact, pool.offsets, pool.features.dense, rows)
+        else:
+            assert proof.epsilon == 0.0
+            assert len(proof.rows) <= 61
+            assert proves_infeasible(proof, pool.offsets, pool.features.dense, rows)
+    assert 2 <= sum(found) <= len(found) - 2
 
 
 def test_a_list_without_a_choice_asks_for_nothing():

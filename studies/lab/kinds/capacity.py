@@ -14,21 +14,16 @@ import numpy as np
 
 from luthier import __version__
 from luthier.core.arrays import Float64, Int64
-from luthier.core.errors import LuthierError, unwarned
+from luthier.core.errors import LuthierError
 from luthier.core.files.journal import Record
 from luthier.core.jit import Stopwatch
 from luthier.core.rng import make_rng
-from luthier.features.bins import conjoined_names
-from luthier.features.fit_bins import BinOptions, bins_of_pool
-from luthier.features.induction import induce_pool
+from luthier.core.segments import segment_of_rows
 from luthier.geometry.lp.certificates import Feasible
 from luthier.geometry.minkowski.reverse_search import ReverseSearch
 from luthier.geometry.minkowski.summands import Summands
 from luthier.geometry.subspace import Subspace
-from luthier.kbest.groups import FeatureGroup, Groups
 from luthier.kbest.merge import cap
-from luthier.kbest.pool import Pool
-from luthier.kbest.weights import Weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import movable
 from luthier.landscape.selections.sparse_feasibility import lists_followed, sparse_feasibility
@@ -39,7 +34,8 @@ from luthier.tuning.base import tuner as make_tuner
 from luthier.tuning.run import RunOptions, run
 
 from ..base import Place, Size, Units, write_tables
-from ..capacity_settings import (
+from ..capacity.lists import CapacityLists, Extremes, make_lists
+from ..capacity.settings import (
     ALL,
     CONES,
     EXTREMES,
@@ -51,10 +47,8 @@ from ..capacity_settings import (
     CapacityStudy,
     CapacityUnit,
 )
-from ..capacity_tables import draw_capacity, draw_phases, table_parts
+from ..capacity.tables import draw_capacity, draw_phases, table_parts
 from ..lines import LineKind, pack_statistics, require, require_counts, require_numbers, require_texts
-from ..lists import load_lists, random_extremes, rows_within_reach
-from ..system import TEST, TUNE, System
 
 KEPT_VIEWS = 2  # sets of features that are kept ready
 
@@ -123,89 +117,6 @@ class Method(CapacityStudy):
         return [*pictures, write_tables(place, self.name, parts)] if records else []
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class CapacityLists:
-    """Lists to tune on, held out and to test on, with the same features, and weights to start from.
-
-    Attributes
-    ----------
-    heldout : Pool or None
-    start : (D,)
-    digests : of tuning and test lists
-    groups : columns that come of one feature, or of two together
-    """
-
-    tune: Pool
-    heldout: Pool | None
-    test: Pool
-    start: Float64
-    digests: tuple[str, str]
-    groups: Groups = ()
-
-    def with_bins(self, cut: tuple[str, ...], bits: int, *, pairs: bool) -> CapacityLists:
-        """Return the lists with the columns of 2^bits bins of each feature behind their own features.
-
-        Features that are cut stay. Bins are of rules where lists have derivations, else of whole hypotheses. They are
-        made of the lists to tune on alone. The start weighs none of them.
-        """
-        if not bits:
-            return self
-        couples = tuple(itertools.combinations(cut, 2)) if pairs else ()
-        options = BinOptions(bins=1 << bits, keep=cut, conjunctions=couples)
-        with unwarned():  # features of few values are as they are
-            scope: Any = "global" if self.tune.derivations is None else "local"
-            bins = bins_of_pool(self.tune, cut, options, scope=scope)
-        tune, test = induce_pool(self.tune, bins), induce_pool(self.test, bins)
-        heldout = None if self.heldout is None else induce_pool(self.heldout, bins)
-        start = np.zeros(tune.n_features)
-        for name, weight in zip(self.tune.features.names, self.start, strict=True):
-            start[tune.features.index(name)] = weight
-        together = (FeatureGroup(f"{a.feature}&{b.feature}", conjoined_names(a, b)) for a, b in bins.pairs)
-        return CapacityLists(tune, heldout, test, start, self.digests, (*bins.groups, *together))
-
-    @functools.cached_property
-    def n_sentences(self) -> int:
-        """How many there are to tune on."""
-        return self.tune.n_sentences
-
-
-def make_lists(study: CapacityStudy, entry: CapacityEntry, place: Place) -> CapacityLists | None:
-    """Return the lists of a data set; None where they are in a folder not given."""
-    if entry.lists is None:
-        assert entry.pair is not None
-        system = System.here(entry.pair, place, seed=study.seed, own=entry.own)
-        if system is None:
-            return None
-        tune, test, start = _decode(system, entry)
-    else:
-        data = load_lists(entry.lists, place.data)
-        if data is None:
-            return None
-        tune, test, start = cap(data.tune, entry.k), cap(data.test, entry.k), data.start
-    heldout = None
-    digests = tune.digest(), test.digest()
-    if entry.heldout:
-        left = tune.n_sentences - entry.heldout
-        if left < 1:
-            raise LuthierError(f"expected more than {entry.heldout} sentences of {entry.name!r}, found {left}")
-        tune, heldout = tune.take_sentences(np.arange(left)), tune.take_sentences(np.arange(left, tune.n_sentences))
-    return CapacityLists(tune, heldout, test, start, digests)
-
-
-def _decode(system: System, entry: CapacityEntry) -> tuple[Pool, Pool, Float64]:
-    """Train the system, and decode both sets once, with derivations."""
-    system.prepare()
-    pools = []
-    for part in (TUNE, TEST):
-        decoder = system.decoder(part, entry.rules)
-        weights = system.config.start or decoder.default_weights()
-        sentences, references = system.sentences(part)
-        pool = decoder.decode(sentences, weights, k=entry.k, unique=True, references=references).pool
-        names = system.columns(decoder)
-        pools.append(pool.with_features(pool.features.select(names)))
-    return pools[0], pools[1], np.array(Weights(weights).vector(names))
-
-
 class CapacityUnits(Units):
     """The units of one data set."""
 
@@ -213,6 +124,8 @@ class CapacityUnits(Units):
         super().__init__(entry.name, place)
         self.study, self.entry, self.lists = study, entry, lists
         self._view = functools.lru_cache(KEPT_VIEWS)(self._make_view)
+        self._extremes = functools.lru_cache(KEPT_VIEWS)(lambda features: Extremes(self._view(features).tune))
+        self._oracle = functools.lru_cache(KEPT_VIEWS)(self._find_oracle)
 
     @property
     def state(self) -> str:
@@ -235,7 +148,7 @@ class CapacityUnits(Units):
         space = study.projections.get(unit.space)
         begin = study.projections.get(tuner.begin) if tuner else None
         made_of = [
-            [] if counts else [study.features[unit.features], list(entry.cut), entry.pairs],
+            [] if counts else [*self._made_of(unit.features), list(entry.cut), entry.pairs],
             *(None if part is None else dataclasses.astuple(part) for part in (space, begin)),
             entry.heldout,
             study.most_cones if counts else 0,
@@ -251,6 +164,10 @@ class CapacityUnits(Units):
             "made_of": repr(made_of if study.oracle == "corpus" else [*made_of, study.oracle]),
             "seed": study.seed + unit.replica,
         }
+
+    def _made_of(self, features: str) -> list[Any]:
+        chosen = self.study.features[features]
+        return [chosen.bits, "rules"] if chosen.rules else [chosen.bits]
 
     def run(self, unit: CapacityUnit) -> Record:
         """Return a unit with its results."""
@@ -269,7 +186,12 @@ class CapacityUnits(Units):
         }
 
     def _make_view(self, features: str) -> CapacityLists:
-        return self.lists.with_bins(self.entry.cut, self.study.features[features], pairs=self.entry.pairs)
+        return self.lists.with_set(self.study.features[features], self.entry.cut, pairs=self.entry.pairs)
+
+    def _find_oracle(self, features: str) -> tuple[Float64, Int64]:
+        """Return the gains of all rows to tune on, (M,), and of each list the best extreme row, (N,)."""
+        gains = ListProblem.of(self._view(features).tune, self.study.metric).sentence_gains
+        return gains, self._extremes(features).best(gains)
 
     def _drawn(self, unit: CapacityUnit) -> Int64:
         """Return the sentences of a unit: the first of a random order, which depends on the replica alone."""
@@ -279,22 +201,29 @@ class CapacityUnits(Units):
         return np.sort(make_rng(self.study.seed + unit.replica).permutation(n)[: unit.sentences])
 
     def _problem(self, unit: CapacityUnit) -> ListProblem:
-        pool = self._view(unit.features).tune.take_sentences(self._drawn(unit))
-        problem = ListProblem.of(pool, self.study.metric)
+        drawn, pool = self._drawn(unit), self._view(unit.features).tune
         if self.study.oracle == "corpus" or unit.tuner == EXTREMES:
-            return problem
-        return ListProblem.of(pool.take(rows_within_reach(problem)), self.study.metric)
+            return ListProblem.of(pool.take_sentences(drawn), self.study.metric)
+        gains, best = self._oracle(unit.features)  # rows that are better than the best extreme one are left out
+        owner = segment_of_rows(pool.offsets)
+        behind = (gains == gains[best][owner]) & (np.arange(len(owner)) >= best[owner])
+        kept = pool.take(np.flatnonzero((gains < gains[best][owner]) | behind))
+        return ListProblem.of(kept.take_sentences(drawn), self.study.metric)
 
     def _reach(self, unit: CapacityUnit, problem: ListProblem) -> Record:
         """Return whether some weights make a selection, with proof, and how many sentences weights can follow.
 
         The proof has the weights, or the constraints that contradict each other: list, row and multiplier of each.
         """
+        more: Record = {}
         if unit.tuner == ORACLE:
             find = corpus_oracle if self.study.oracle == "corpus" else sentence_oracle
             rows = find(problem.metric, problem.stats, problem.offsets).rows
+            more = {} if self.study.oracle == "corpus" else self._out_of_reach(unit)
         else:
-            rows = random_extremes(problem, make_rng(self.study.seed + unit.replica).spawn(1)[0])
+            drawn, pool = self._drawn(unit), self._view(unit.features).tune
+            rng = make_rng(self.study.seed + unit.replica).spawn(1)[0]
+            rows = self._extremes(unit.features).draw(drawn, rng) - pool.offsets[drawn] + problem.offsets[:-1]
         found = sparse_feasibility(problem.pool, rows)
         if isinstance(found, Feasible):
             proof: Record = {"answer": pack_statistics(found.weights[None])}
@@ -310,6 +239,17 @@ class CapacityUnits(Units):
             "tuned": float(problem.metric.gain(score)),
             "selected": (rows - problem.offsets[:-1]).tolist(),
             **proof,
+            **more,
+        }
+
+    def _out_of_reach(self, unit: CapacityUnit) -> Record:
+        """Return in how many lists the best row is not extreme: the lowest of those that are best, and all of these."""
+        gains, best = self._oracle(unit.features)
+        offsets, drawn = self._view(unit.features).tune.offsets, self._drawn(unit)
+        lowest = np.array([a + int(np.argmax(gains[a:b])) for a, b in itertools.pairwise(offsets.tolist())])
+        return {
+            "lowest_not_extreme": int(np.count_nonzero((lowest != best)[drawn])),
+            "none_extreme": int(np.count_nonzero((gains[lowest] > gains[best])[drawn])),
         }
 
     def _tune(self, unit: CapacityUnit, problem: ListProblem) -> Record:
@@ -373,8 +313,11 @@ class CapacityUnits(Units):
             score=None,
             threads=1,
         )
-        found = sum(len(block) for block in search.run(self.study.most_cones))
-        return {"columns": n_axes + 1, "cones": found, "complete": bool(search.complete)}
+        edges, found, tested = np.diff(search.summands.edge_first), 0, 0
+        for block in search.run(self.study.most_cones):
+            found, tested = found + len(block), tested + int(edges[block.selections].sum())
+        counts = {"cones": found, "degree": search.summands.most_edges, "programs": tested}
+        return {"columns": n_axes + 1, **counts, "complete": bool(search.complete)}
 
 
 def _require_whole(found: Result) -> None:

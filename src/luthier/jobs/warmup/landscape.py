@@ -13,6 +13,7 @@ from luthier.core.rng import make_rng
 from luthier.geometry.lines.envelope import Envelopes
 from luthier.geometry.lp import lp
 from luthier.geometry.lp.feasibility import feasibility
+from luthier.geometry.lp.interior import MarginProgram, contradicting
 from luthier.geometry.minkowski.checks import Certainty as SumCertainty
 from luthier.geometry.minkowski.reverse_search import all_vertices
 from luthier.geometry.minkowski.summands import Summands
@@ -52,6 +53,9 @@ def solve_lps() -> None:
     lp.maximize(rows, np.zeros(3), rows)
     lp.irredundant(rows, lp.largest_margin(rows).weights)
     feasibility(np.array([0, 3]), rows, np.array([0]))
+    program = MarginProgram(1)
+    program.add(np.array([[1.0], [-1.0]]))
+    contradicting(program)
 
 
 def divide_planes() -> None:

@@ -4,12 +4,13 @@ With a few hundred features linear programs in rationals take too long (`luthier
 Here floats search, and what they find is checked without rounding: weights against every row, multipliers λ by the
 exact size of Σλd. Where few rows contradict each other their exact multipliers are found too, and the sum is 0.
 
-What is cheap comes first: a perceptron, which ends where weights with a good margin exist; then linear programs over
-the lists that it fails most, a few of them and ever more, since a contradiction of some lists is one of all.
+The search is for the largest margin, by interior points (`luthier.geometry.lp.interior`). Of each list a few rows are
+in the program at first; others join it as its answers hurt them. A contradiction of some rows is one of all.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -20,14 +21,15 @@ from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.segments import segment_of_rows
 from luthier.geometry.lp.certificates import Feasible, Infeasible
+from luthier.geometry.lp.interior import CLOSED, MarginProgram, contradicting
 from luthier.geometry.lp.rational import cancelling
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
 
 MOST_ROUNDS, FEW_ROUNDS = 200, 12
 EPOCHS = 60  # of the perceptron
-FIRST_LISTS, GROWTH = 8, 4  # lists of the first program, and by how much each next one has more
 JOINING = 4  # constraints of a list that join a program at a time
+ENOUGH = 0.5  # of the largest margin, where other constraints are looked at
 LARGEST_WEIGHT = 1e4  # of weights, of columns scaled to at most 1, where a margin is 1
 CLEAR = 1e-7  # a margin, of columns scaled to at most 1, below which constraints count as contradicting
 UNIT = 2.0**-53
@@ -45,27 +47,24 @@ def sparse_feasibility(pool: Pool, rows: Int64) -> Feasible | Infeasible:
         If the margin is too small for floats to find weights, and too large for a contradiction.
     """
     constraints = _Constraints(pool, rows)
-    weights, mistakes = constraints.perceptron()
-    order = np.argsort(-mistakes, kind="stable")
-    size = FIRST_LISTS
-    while True:
-        proof = constraints.feasible(weights)
+    program, used = MarginProgram(constraints.n_columns), np.zeros(0, np.int64)
+    for _ in range(MOST_ROUNDS):
+        new = constraints.joining(program, used)
+        if len(new):
+            used = np.concatenate([used, new])
+            program.add(constraints.table[new])
+            program.solve(ENOUGH)
+            if program.margin >= ENOUGH * max(program.bound, CLOSED):
+                continue
+            return constraints.contradiction(program, used)
+        proof = constraints.feasible(program.weights)
         if proof is not None:
             return proof
-        some = np.zeros(pool.n_sentences, np.bool_)
-        some[order[:size]] = True
-        found = constraints.generate(weights, some)
-        if isinstance(found, Infeasible):
-            return found
-        if some.all():
-            proof = constraints.feasible(found)
-            if proof is None:
-                raise LuthierError(
-                    f"the {constraints.n_columns:,} weights that floats found do not select it when checked exactly: "
-                    "the margin is beyond them"
-                )
-            return proof
-        weights, size = found, size * GROWTH
+        break
+    raise LuthierError(
+        f"the {constraints.n_columns:,} weights that floats found do not select it when checked exactly: "
+        "the margin is beyond them"
+    )
 
 
 def weights_that_select(pool: Pool, rows: Int64) -> Float64 | None:
@@ -84,11 +83,11 @@ def lists_followed(pool: Pool, rows: Int64) -> Bool:
     constraints = _Constraints(pool, rows)
     weights, chosen = np.zeros(constraints.n_columns), np.zeros(pool.n_hypotheses, np.bool_)
     best = constraints.selects(weights)
-    for one, total, _ in constraints.epochs():
+    for one, total in constraints.epochs():
         best = max(best, constraints.selects(one), constraints.selects(total), key=np.count_nonzero)
     for _ in range(FEW_ROUNDS):
         hurt = constraints.hurt(weights, 1.0 - CLEAR)
-        new = constraints.worst(weights, hurt[~chosen[hurt]])
+        new = constraints.worst(constraints.table @ weights, hurt[~chosen[hurt]])
         if not len(new):
             break
         chosen[new] = True
@@ -99,7 +98,10 @@ def lists_followed(pool: Pool, rows: Int64) -> Bool:
 
 
 class _Constraints:
-    """That the given row of each list beats all others with other features: differences, (M, D), scaled by column."""
+    """That the given row of each list beats all others with other features: differences, (M, n), scaled by column.
+
+    Columns are those in which any row differs from the wanted one. Scaled weights are of these, plain ones of all.
+    """
 
     def __init__(self, pool: Pool, rows: Int64) -> None:
         self.pool, self.rows = pool, rows
@@ -107,76 +109,71 @@ class _Constraints:
         self.lists = segment_of_rows(pool.offsets)
         wanted = rows[self.lists]
         self.wanted = np.where(wanted >= 0, wanted, np.arange(len(wanted)))  # a list without a choice asks for nothing
-        differences = (self.features[self.wanted] - self.features).tocsr()
-        differences.eliminate_zeros()
-        self.asked = np.flatnonzero(np.diff(differences.indptr) > 0)
-        largest = np.asarray(np.abs(differences).max(axis=0).todense()).ravel()
-        self.scale = np.where(largest > 0, largest, 1.0)
-        self.table = (differences @ sparse.diags_array(1.0 / self.scale)).tocsr()
-        self.n_columns = int(self.table.shape[1])
+        table = (self.features[self.wanted] - self.features).tocsr()
+        table.eliminate_zeros()
+        self.asked = np.flatnonzero(np.diff(table.indptr) > 0)
+        largest = np.zeros(table.shape[1])
+        np.maximum.at(largest, table.indices, np.abs(table.data))
+        self.columns = np.flatnonzero(largest)
+        self.scale = largest[self.columns]
+        table.data /= largest[table.indices]
+        place = np.cumsum(largest > 0, dtype=table.indices.dtype) - 1
+        self.n_columns = len(self.columns)
+        self.table = sparse.csr_array(
+            (table.data, place[table.indices], table.indptr), shape=(len(wanted), self.n_columns)
+        )
 
-    def perceptron(self) -> tuple[Float64, Int64]:
-        """Return scaled weights, and how often each list was in the way, (N,): always 0 where all is well."""
-        mistakes = np.zeros(self.pool.n_sentences, np.int64)
-        for weights, _, wrong in self.epochs():  # noqa: B007
-            mistakes += wrong
-        return weights, mistakes
+    def plain(self, weights: Float64) -> Float64:
+        """Return scaled weights as those of the pool's features, (D,)."""
+        plain = np.zeros(self.pool.n_features)
+        plain[self.columns] = weights / self.scale
+        return plain
 
-    def epochs(self) -> Iterator[tuple[Float64, Float64, Bool]]:
-        """Yield after each epoch the weights, their sum over all steps, and the lists that were in the way, (N,)."""
+    def epochs(self) -> Iterator[tuple[Float64, Float64]]:
+        """Yield after each epoch of a perceptron its weights, and their sum over all steps."""
         weights, total = np.zeros(self.n_columns), np.zeros(self.n_columns)
-        tables = [self.table[self.asked[a:b]] for a, b in self._spans()]
+        ends = np.searchsorted(self.lists[self.asked], np.arange(self.pool.n_sentences + 1)).tolist()
+        tables = [self.table[self.asked[a:b]] for a, b in itertools.pairwise(ends)]
         for _ in range(EPOCHS):
-            wrong = np.zeros(self.pool.n_sentences, np.bool_)
-            for number, table in enumerate(tables):
+            wrong = False
+            for table in tables:
                 margins = table @ weights
                 if len(margins) and margins.min() <= CLEAR:
                     at = int(np.argmin(margins))
                     row = slice(table.indptr[at], table.indptr[at + 1])
                     weights[table.indices[row]] += table.data[row]
-                    wrong[number] = True
+                    wrong = True
                 total += weights
-            yield weights, total, wrong
-            if not wrong.any():
+            yield weights, total
+            if not wrong:
                 break
 
-    def _spans(self) -> list[tuple[int, int]]:
-        ends = np.searchsorted(self.lists[self.asked], np.arange(self.pool.n_sentences + 1))
-        return list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
+    def joining(self, program: MarginProgram, used: Int64) -> Int64:
+        """Return constraints to join a program: of every list the four that its weights hurt most; none if none is."""
+        ahead = self.table @ program.weights
+        ahead[used] = np.inf
+        if not np.any(ahead[self.asked] <= 0):
+            return np.zeros(0, np.int64)
+        least = ENOUGH * program.margin if len(used) else 0.0
+        return self.worst(ahead, self.asked[ahead[self.asked] <= least])
 
-    def generate(self, weights: Float64, some: Bool) -> Float64 | Infeasible:
-        """Return scaled weights of the largest margin in some lists, (N,), or what contradicts there.
-
-        Constraints join the program as its answers hurt them: of every list the four that are hurt most.
-        """
-        chosen = np.zeros(self.pool.n_hypotheses, np.bool_)
-        margin, duals, used = np.inf, np.zeros(0), np.zeros(0, np.int64)
-        for _ in range(MOST_ROUNDS):
-            hurt = self.hurt(weights, CLEAR / 2 if margin is np.inf else min(0.5 * margin, 1.0))
-            hurt = hurt[some[self.lists[hurt]]]
-            new = self.worst(weights, hurt[~chosen[hurt]])
-            if not len(new):
-                return weights
-            chosen[new] = True
-            used = np.flatnonzero(chosen)
-            margin, weights, duals = _largest_margin(self.table[used])
-            if margin <= CLEAR:
-                return self.contradiction(used[duals > 0], duals[duals > 0])
-        raise LuthierError(f"the linear program of {self.n_columns:,} weights did not end in {MOST_ROUNDS} rounds")
-
-    def contradiction(self, rows: Int64, duals: Float64) -> Infeasible:
+    def contradiction(self, program: MarginProgram, rows: Int64) -> Infeasible:
         """Return rows whose differences cancel, exactly if their multipliers are found, else as nearly as they do."""
-        keep = duals > 1e-12 * duals.max()
-        rows, duals = rows[keep], duals[keep]
-        lists, exact, epsilon = self.lists[rows], None, 0.0
+        few, shares = contradicting(program)
+        order = np.argsort(rows[few])
+        rows, shares, exact, epsilon = rows[few][order], shares[order], None, 0.0
         if len(rows) <= MOST_EXACT:
             exact = cancelling(self._whole(rows))
         if exact is None:
-            total = sum(map(Fraction, duals.tolist()), Fraction(0))
-            exact = tuple(Fraction(share) / total for share in duals.tolist())
+            total = sum(map(Fraction, shares.tolist()), Fraction(0))
+            exact = tuple(Fraction(share) / total for share in shares.tolist())
             epsilon = self._size(rows, exact)
-        shares = np.array([float(share) for share in exact])
-        return Infeasible(lists, rows, shares, exact, epsilon)
+        if epsilon > CLEAR:
+            raise LuthierError(
+                f"the rows that floats found leave a margin of {epsilon:.2g} open when checked exactly: "
+                "whether some weights select it is beyond them"
+            )
+        return Infeasible(self.lists[rows], rows, np.array([float(share) for share in exact]), exact, epsilon)
 
     def _exact(self, row: int) -> dict[int, Fraction]:
         """Return the wanted features less those of a row, without rounding, by column."""
@@ -204,12 +201,13 @@ class _Constraints:
         for row, share in zip(rows.tolist(), exact, strict=True):
             for column, value in self._exact(row).items():
                 sums[column] = sums.get(column, Fraction(0)) + share * value
-        total = sum((abs(value) / Fraction(float(self.scale[column])) for column, value in sums.items()), Fraction(0))
+        scale = dict(zip(self.columns.tolist(), map(Fraction, self.scale.tolist()), strict=True))
+        total = sum((abs(value) / scale[column] for column, value in sums.items()), Fraction(0))
         return float(np.nextafter(float(total), np.inf)) if total else 0.0
 
     def feasible(self, weights: Float64) -> Feasible | None:
         """Return the proof that scaled weights select what is wanted, every row having been compared exactly."""
-        plain = weights / self.scale
+        plain = self.plain(weights)
         scores, sizes = self.features @ plain, abs(self.features) @ np.abs(plain)
         gaps = scores[self.wanted] - scores
         longest = int(np.diff(self.features.indptr).max(initial=0))
@@ -233,9 +231,9 @@ class _Constraints:
         """Return the constraints that scaled weights fulfil by no more than `least`."""
         return np.asarray(self.asked[(self.table @ weights)[self.asked] <= least])
 
-    def worst(self, weights: Float64, hurt: Int64) -> Int64:
-        """Return the constraints of each list that are hurt most, of those given."""
-        order = hurt[np.lexsort(((self.table @ weights)[hurt], self.lists[hurt]))]
+    def worst(self, ahead: Float64, hurt: Int64) -> Int64:
+        """Return the constraints of each list that are hurt most, of those given; `ahead`, (M,), says how much."""
+        order = hurt[np.lexsort((ahead[hurt], self.lists[hurt]))]
         owner = self.lists[order]
         starts = np.flatnonzero(np.diff(owner, prepend=-1))
         rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
@@ -243,7 +241,7 @@ class _Constraints:
 
     def selects(self, weights: Float64) -> Bool:
         """Return in which lists scaled weights fulfil every constraint, and a re-rank selects what is wanted, (N,)."""
-        rest = (self.features[rerank(self.pool, weights / self.scale)] - self.features[self.rows]).tocsr()
+        rest = (self.features[rerank(self.pool, self.plain(weights))] - self.features[self.rows]).tocsr()
         rest.eliminate_zeros()
         found = np.asarray(np.diff(rest.indptr) == 0) | (self.rows < 0)
         found[self.lists[self.hurt(weights, CLEAR / 2)]] = False  # a tie that the first row wins is no choice
@@ -254,19 +252,6 @@ def _table(pool: Pool) -> sparse.csr_array:
     f = pool.features
     many = sparse.csr_array((f.values, f.indices, f.indptr), shape=(len(f), f.n_features - f.n_dense))
     return sparse.csr_array(sparse.hstack([sparse.csr_array(f.dense), many], format="csr"))
-
-
-def _largest_margin(constraints: sparse.csr_array) -> tuple[float, Float64, Float64]:
-    """Return the largest t with constraints·w ≥ t, t ≤ 1, |w_k| ≤ 1, such a w, and the constraints' multipliers."""
-    n_rows, n_columns = constraints.shape
-    matrix = sparse.hstack([-constraints, sparse.csr_array(np.ones((n_rows, 1)))], format="csr")
-    aim = np.zeros(n_columns + 1)
-    aim[-1] = -1.0
-    limits = [(-1.0, 1.0)] * n_columns + [(None, 1.0)]
-    found = optimize.linprog(aim, A_ub=matrix, b_ub=np.zeros(n_rows), bounds=limits, method="highs-ds")
-    if found.x is None:
-        raise LuthierError(f"the linear program has no answer: {found.message}")
-    return float(found.x[-1]), np.asarray(found.x[:-1]), np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
 
 
 def _least_hurt(constraints: sparse.csr_array, lists: Int64, n_lists: int) -> Float64:

@@ -13,9 +13,9 @@ from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import Tuner
 
-from .base import Entry, Study, read_tuner, require_known, take_name, take_seed
-from .lists import FILES, SYNTHETIC, ListEntry, read_lists
-from .system import PairData, read_pair
+from ..base import Entry, Study, read_tuner, require_known, take_name, take_seed
+from ..lists import FILES, SYNTHETIC, ListEntry, read_lists
+from ..system import PairData, read_pair
 
 ORACLE, EXTREMES, CONES, ALL = "oracle", "random extremes", "cones", "all"
 SELECTIONS = (ORACLE, EXTREMES)  # whether some weights make them is asked, and nothing tuned
@@ -40,6 +40,13 @@ class CapacityUnit(NamedTuple):
     sentences: int
     tuner: str
     replica: int
+
+
+class FeatureSet(NamedTuple):
+    """Features beside those of the lists: 2^bits bins of each that is cut, and how often each rule is used."""
+
+    bits: int
+    rules: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,7 +129,7 @@ class CapacityStudy(Study):
     data: tuple[CapacityEntry, ...]
     metric: Metric
     oracle: str
-    features: Mapping[str, int]
+    features: Mapping[str, FeatureSet]
     projections: Mapping[str, Projection]
     tuners: Mapping[str, CapacityTuner]
     grids: tuple[Grid, ...]
@@ -157,10 +164,10 @@ def _some(file: Table, key: str) -> list[Table]:
     return file.tables(key) if file.has(key) else []
 
 
-def _feature_set(table: Table) -> tuple[str, int]:
-    found = table.take("name", str), table.take("bits", int, 0)
+def _feature_set(table: Table) -> tuple[str, FeatureSet]:
+    name, found = table.take("name", str), FeatureSet(table.take("bits", int, 0), table.take("rules", bool, False))
     table.end()
-    return found
+    return name, found
 
 
 def _projection(table: Table, path: str) -> tuple[str, Projection]:
@@ -213,7 +220,7 @@ def _check(study: CapacityStudy, path: str) -> None:
     """Raise for names that nothing has, and for units that cannot be."""
     faults = [
         (study.most_cones < 1, "at least one cone"),
-        (any(not 0 <= bits <= MOST_BITS for bits in study.features.values()), f"bits from 0 to {MOST_BITS}"),
+        (any(not 0 <= bits <= MOST_BITS for bits, _ in study.features.values()), f"bits from 0 to {MOST_BITS}"),
         (
             bool({*SELECTIONS, CONES} & set(study.tuners)),
             f"tuners with other names than {', '.join(SELECTIONS)}, {CONES}",

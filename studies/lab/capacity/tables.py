@@ -12,9 +12,11 @@ import numpy as np
 from luthier.core.files.journal import Record
 from luthier.report.figure_style import LINES, make_panels, write_figure
 
-from .base import markdown
-from .capacity_settings import ALL, CONES, EXTREMES, ORACLE, SELECTIONS
-from .lines import unpack_statistics
+from ..base import markdown
+from ..lines import unpack_statistics
+from .settings import ALL, CONES, EXTREMES, ORACLE, SELECTIONS
+
+ENOUGH_TO_TIME = 50_000  # linear programs
 
 
 def table_parts(title: str, records: Sequence[Record]) -> list[str]:
@@ -28,6 +30,8 @@ def table_parts(title: str, records: Sequence[Record]) -> list[str]:
         parts.append(cone_table(counted))
     if oracles:
         parts.append(oracle_table(oracles))
+    if oracles and all("none_extreme" in record for record in oracles):
+        parts.append(extremes_table(oracles))
     if extremes:
         parts.append(f"The same of an extreme hypothesis of each list, drawn at random:\n\n{oracle_table(extremes)}")
     if tuned:
@@ -38,22 +42,34 @@ def table_parts(title: str, records: Sequence[Record]) -> list[str]:
 
 
 def cone_table(records: Sequence[Record]) -> str:
-    """Return numbers of cones and CPU seconds by dimensions, sentences and hypotheses."""
+    """Return numbers of cones, the linear programs of their boundaries and CPU seconds, by dimensions and lists.
+
+    A program: does one edge at a vertex bound its cone? At most δ edges at each are at most δ·V programs.
+    """
     rows = []
     for own in _groups(records, ("space", "sentences", "features")):
         first = own[0]
         complete = all(record["complete"] for record in own)
         counts = [record["cones"] for record in own]
+        cells = ["–"] * 4
+        if all("programs" in record for record in own):
+            degree, programs = _mean(own, "degree"), _mean(own, "programs")
+            share = programs / (degree * np.mean(counts)) if degree else 0.0
+            micros = f"{1e6 * _mean(own, 'cpu_seconds') / programs:.1f}" if programs > ENOUGH_TO_TIME else "–"
+            cells = [f"{degree:,.0f}", f"{programs:,.0f}", f"{100 * share:.0f} %", micros]
         rows.append(
             [
                 str(first["columns"]),
                 str(first["sentences"]),
                 first["features"],
                 f"{np.mean(counts):,.0f}" if complete else f"≥ {max(counts):,}",
+                *cells,
                 f"{_mean(own, 'cpu_seconds'):.2f}",
             ]
         )
-    return markdown(["D", "sentences", "hypotheses", "selections that weights can make", "CPU s"], rows, ())
+    head = ["D", "sentences", "hypotheses", "selections that weights can make, V", "δ", "programs"]
+    note = "\nδ: at most so many edges at a vertex. programs: edges at all vertices that were found.\n"
+    return markdown([*head, "of δ·V", "µs for each", "CPU s"], rows, ()) + note
 
 
 def oracle_table(records: Sequence[Record]) -> str:
@@ -73,6 +89,24 @@ def oracle_table(records: Sequence[Record]) -> str:
         "that were found do. D: weights that select anything, largest draw.\n"
     )
     return markdown(["features", "D", *(f"{size} sentences" for size in sizes)], rows, (0,)) + note
+
+
+def extremes_table(records: Sequence[Record]) -> str:
+    """Return in how many lists the best hypothesis is not extreme, features by sentences."""
+    sizes = sorted({record["sentences"] for record in records})
+    rows = []
+    for own in _groups(records, ("features",)):
+        cells = []
+        for size in sizes:
+            some = [record for record in own if record["sentences"] == size]
+            low, none = (sum(record[name] for record in some) for name in ("lowest_not_extreme", "none_extreme"))
+            cells.append(f"{low}, {none} of {size * len(some)}" if some else "–")
+        rows.append([own[0]["features"], *cells])
+    note = (
+        "\nLists, over all draws, whose best hypothesis no weights select: the lowest row of those that are best, and "
+        "all of these rows. The oracle is then the best hypothesis that some weights select in their list.\n"
+    )
+    return markdown(["features", *(f"{size} sentences" for size in sizes)], rows, (0,)) + note
 
 
 def tuning_table(records: Sequence[Record]) -> str:
@@ -326,8 +360,9 @@ def _draw_phase(axis: Any, records: Sequence[Record], title: str, cell: Any, lim
                 values[y, x], text = cell(some)
                 axis.text(x, y, text, ha="center", va="center", fontsize=7)
     axis.imshow(values, origin="lower", aspect="auto", cmap="RdYlGn", vmin=limits[0], vmax=limits[1], alpha=0.6)
-    axis.set_xticks(range(len(columns)), [f"{max(r['columns'] for r in own):,}" for _, own in columns], fontsize=8)
+    labels = [f"{own[0]['features']}\n{max(r['columns'] for r in own):,}" for _, own in columns]
+    axis.set_xticks(range(len(columns)), labels, fontsize=7)
     axis.set_yticks(range(len(sizes)), [str(size) for size in sizes], fontsize=8)
-    axis.set_xlabel("weights that select anything, D (largest draw)", fontsize=8)
+    axis.set_xlabel("features; weights that select anything, D (largest draw)", fontsize=8)
     axis.set_ylabel("sentences, S", fontsize=8)
     axis.set_title(title, fontsize=9)
