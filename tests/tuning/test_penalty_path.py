@@ -29,7 +29,7 @@ def problem(seed, n_pairs=60, scale=1.0):
     return rows, counts, PairLoss(Features.from_dense(NAMES, rows), counts), neighbours
 
 
-def bends(kind="lnr"):
+def bends():
     """Yield the places of each three neighbours."""
     for group in GROUPS:
         yield from zip(*([NAMES.index(c) for c in group.columns[k:]] for k in range(3)), strict=False)
@@ -49,11 +49,12 @@ def by_hand(rows, counts, ridge, beta, kind="lnr"):
 
 
 def cold(value, n=len(NAMES)):
-    """Return where SciPy ends from 0, polished: no code is shared, and no gradient."""
+    """Return where SciPy ends from 0, and again from there: no code is shared, and no gradient."""
     found = minimize(value, np.zeros(n), method="BFGS", options={"gtol": 1e-9})
-    return minimize(value, found.x, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-13, "maxiter": 40000})
+    return minimize(value, found.x, method="BFGS", jac="3-point", options={"gtol": 1e-9})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "ridge"), [(0, 0.5), (1, 3.0), (2, 0.05)])
 def test_points_and_bounds_between_them_are_those_of_cold_searches(seed, ridge):
     rows, counts, loss, neighbours = problem(seed)
@@ -77,6 +78,7 @@ def test_points_and_bounds_between_them_are_those_of_cold_searches(seed, ridge):
         assert high - low <= 1.0001e-3 * low
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_small_gap_finds_the_weights_themselves(seed):
     rows, counts, loss, neighbours = problem(seed)

@@ -133,20 +133,26 @@ def trace_lnr(loss: CurvedLoss, ridge: float, neighbours: Neighbours, *, gap: fl
         points.insert(i + 1, solver.solve(beta, 0.5 * (points[i].weights + points[i + 1].weights)))
 
 
+def fit_lnr(loss: CurvedLoss, ridge: float, neighbours: Neighbours, start: Float64, *, tolerance: float) -> PathPoint:
+    """Return the point of one β, the strength of `neighbours`, from `start` on: within a share `tolerance` of the least."""
+    if not (ridge > 0.0 and math.isfinite(ridge)):
+        raise LuthierError(f"expected a ridge above 0, found {ridge}")
+    return _Solver(loss, ridge, neighbours.with_strength(1.0, "lnr"), tolerance).solve(neighbours.strength, start)
+
+
 def trace_mnr(path: PenaltyPath, loss: Term, ridge: float, neighbours: Neighbours) -> tuple[Fit, ...]:
     """Return a *local* optimum of MNR for every finite β of a path, by continuation.
 
-    Both penalties are nothing at β = 0. From there on each fit begins at the weights before and at those of LNR with
-    the same β; the lower end is kept. MNR is nowhere above LNR, so its least objective is between φ(0) and φ(β).
+    Both penalties are nothing at β = 0. From there on each fit begins at the weights before or at those of LNR with
+    the same β, wherever the objective is lower. MNR is nowhere above LNR: what is found is between φ(0) and φ(β).
     """
     terms = [loss, Ridge(ridge, np.zeros(neighbours.n_weights))]
     free, first = Bounds.none(neighbours.n_weights), path.points[0]
     fits = [Fit(first.weights, first.value, first.steps, converged=True)]
     for point in path.points[1:-1]:
         penalty = neighbours.with_strength(point.beta, "mnr")
-        starts = (fits[-1].weights, point.weights)
-        found = [minimize_with_neighbours(terms, penalty, start, free, raised=False) for start in starts]
-        fits.append(min(found, key=lambda fit: fit.value))
+        start = min((fits[-1].weights, point.weights), key=lambda w: objective([*terms, penalty], w)[0])
+        fits.append(minimize_with_neighbours(terms, penalty, start, free, raised=False))
     return tuple(fits)
 
 

@@ -1,0 +1,103 @@
+"""Tables and figures of paths in β."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from luthier.core.files.journal import Record
+from luthier.report.figure_style import BLUE, GREEN, VERMILION, make_panels, write_figure
+
+from ..base import markdown
+
+KINDS = {"lnr": ("LNR", BLUE, "o"), "mnr": ("MNR, local", VERMILION, "s")}
+Point = Mapping[str, Any]
+
+
+def path_tables(records: Sequence[Record]) -> list[str]:
+    """Return a summary of all paths, and the points of each."""
+    parts = ["## Paths\n", _summary(records)]
+    for record in records:
+        parts += [f"## {record['data']}, {record['bits']} bits, ridge {record['ridge']:g}\n", _points(record)]
+    return parts
+
+
+def best_of(points: Sequence[Point]) -> Point:
+    """Return the point that scores best on unseen lists; ties go to the first."""
+    return max(points, key=lambda point: float(point["heldout"]))
+
+
+def _summary(records: Sequence[Record]) -> str:
+    head = ["data", "bits", "ridge", "features", "pairs", "points", "gap", "CPU s, LNR", "CPU s, MNR", "plain features",
+            "β = 0", "β = ∞", "LNR, best", "its β", "MNR, best", "its β"]  # fmt: skip
+    rows = []
+    for record in records:
+        lnr, mnr = record["lnr"], record["mnr"]
+        cells = [record["data"], str(record["bits"]), f"{record['ridge']:g}", f"{record['features']:,}"]
+        cells += [f"{record['pairs']:,}", str(len(lnr)), f"{record['gap']:.1e}", f"{record['lnr_seconds']:.1f}"]
+        cells += [f"{record['cpu_seconds'] - record['lnr_seconds']:.1f}", f"{record['plain_heldout']:.2f}"]
+        cells += [f"{point['heldout']:.2f}" for point in (lnr[0], lnr[-1])]
+        for best in (best_of(lnr), best_of(mnr)):
+            cells += [f"{best['heldout']:.2f}", _beta(best)]
+        rows.append(cells)
+    return markdown(head, rows, (0,))
+
+
+def _beta(point: Point) -> str:
+    return "∞" if point["beta"] is None else f"{point['beta']:.3g}"
+
+
+def _points(record: Record) -> str:
+    head = ["β", "LNR: objective", "penalty", "tuning lists", "unseen lists", "MNR: objective", "penalty",
+            "tuning lists", "unseen lists"]  # fmt: skip
+    rows = []
+    for k, point in enumerate(record["lnr"]):
+        cells = [_beta(point)]
+        for points in (record["lnr"], record["mnr"]):
+            if k < len(points):
+                cells += [f"{points[k][name]:,.1f}" for name in ("value", "penalty")]
+                cells += [f"{points[k][name]:.2f}" for name in ("tune", "heldout")]
+            else:
+                cells += ["–"] * 4
+        rows.append(cells)
+    return markdown(head, rows, ())
+
+
+def draw_paths(records: Sequence[Record], path: Path) -> None:
+    """Draw a column for each path: scores on unseen lists, and the penalty as a share of the objective, by β."""
+    columns = len(records)
+    figure, axes = make_panels(2, columns, figsize=(3.4 * columns + 0.6, 5.4), squeeze=False, layout="constrained", sharey="row")  # fmt: skip
+    for (upper, lower), record in zip(axes.T, records, strict=True):
+        inner = [point["beta"] for point in record["lnr"] if point["beta"]]
+        low, high = inner[0] / 10, inner[-1] * 10  # where 0 and ∞ are drawn
+        for kind, (label, color, mark) in KINDS.items():
+            points = record[kind]
+            places = [low if p["beta"] == 0 else high if p["beta"] is None else p["beta"] for p in points]
+            look = {"color": color, "marker": mark, "markersize": 3, "linewidth": 1.2}
+            upper.plot(places, [p["heldout"] for p in points], label=label, **look)
+            lower.plot(places, [100 * p["penalty"] / p["value"] for p in points], label=label, **look)
+        upper.axhline(record["plain_heldout"], color=GREEN, linestyle="--", linewidth=1.2, label="plain features")
+        upper.set_title(f"{record['bits']} bits, ridge {record['ridge']:g}", fontsize=10)
+        for axis in (upper, lower):
+            axis.set_xscale("log")
+            _mark_ends(axis, low, high)
+        lower.set_xlabel("β", fontsize=9)
+    axes[0, 0].set_ylabel("score on unseen lists", fontsize=9)
+    axes[1, 0].set_ylabel("penalty, % of the objective", fontsize=9)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9, frameon=False)
+    write_figure(figure, path, dpi=110)
+
+
+def _mark_ends(axis: Any, low: float, high: float) -> None:
+    """Name the ends of a logarithmic axis, where 0 and ∞ are drawn."""
+    from math import ceil, floor, log10
+
+    first, last = ceil(log10(low)) + 1, floor(log10(high)) - 1
+    step = max(1, -(-(last - first + 1) // 4))
+    inner = [10.0**k for k in range(first, last + 1, step)]
+    labels = [f"$10^{{{k}}}$" for k in range(first, last + 1, step)]
+    axis.set_xticks([low, *inner, high], ["0", *labels, "∞"], fontsize=8)
+    axis.minorticks_off()
+    axis.tick_params(labelsize=8)
