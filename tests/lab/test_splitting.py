@@ -39,7 +39,7 @@ def uniform(n_bins, counts=None):
 
 
 def planted(shape, n_pairs=4000, seed=0):
-    """Return pairs of hypotheses of four rules each and one other feature, told apart by what a rule's atom is worth."""
+    """Return pairs of hypotheses of four rules each and one other feature, told apart by atoms."""
     rng = np.random.default_rng(seed)
     rows = np.zeros((n_pairs, 1 + len(shape)))
     rows[:, 0] = rng.normal(size=n_pairs)

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from luthier.core.errors import LuthierError
 from luthier.kbest.features import Features
 from luthier.kbest.groups import FeatureGroup
-from luthier.tuning.neighbours import penalty_path
+from luthier.tuning.neighbours import newton, penalty_path
 from luthier.tuning.neighbours.penalty import Neighbours
 from luthier.tuning.neighbours.penalty_path import trace_lnr, trace_mnr
 from luthier.tuning.ranking.pairs import PairLoss
@@ -48,7 +48,7 @@ def by_hand(rows, counts, ridge, beta, kind="lnr"):
     return value
 
 
-def cold(value, n=len(NAMES)):
+def cold(value, n=11):
     """Return where SciPy ends from 0, and again from there: no code is shared, and no gradient."""
     found = minimize(value, np.zeros(n), method="BFGS", options={"gtol": 1e-9})
     return minimize(value, found.x, method="BFGS", jac="3-point", options={"gtol": 1e-9})
@@ -131,7 +131,7 @@ def test_a_smaller_gap_takes_more_points_as_its_root():
 
 def test_bounds_hold_even_where_points_are_not_solved(monkeypatch):
     rows, counts, loss, neighbours = problem(6)
-    monkeypatch.setattr(penalty_path, "MOST_STEPS", 2)
+    monkeypatch.setattr(newton, "MOST_STEPS", 2)
     monkeypatch.setattr(penalty_path, "MOST_POINTS", 12)
     path = trace_lnr(loss, 1.0, neighbours, gap=1e-6)
     assert path.gap > 1e-6  # and it says so

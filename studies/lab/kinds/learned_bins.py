@@ -27,7 +27,17 @@ from ..base import Place, Study, Units, write_tables
 from ..lines import Kept, LineKind, pack_statistics, pack_text, pack_weights, require, require_numbers, require_texts
 from ..pairs.bins_tables import draw_learned, learned_tables
 from ..pairs.fixed import Binned, FixedPairs, PairEntry, PairSettings, score_of, take_bits, take_numbers
-from ..pairs.splitting import AtomPairs, Constants, Cuts, FoldFit, Learner, bins_at, cuts_of, fold_of_sentences, joined_bins
+from ..pairs.splitting import (
+    AtomPairs,
+    Constants,
+    Cuts,
+    FoldFit,
+    Learner,
+    bins_at,
+    cuts_of,
+    fold_of_sentences,
+    joined_bins,
+)
 
 UNIFORM, LEARNED, JUDGED = "uniform", "learned", "judged"
 
@@ -71,7 +81,7 @@ class Method(Study):
         """Return the study that a file describes."""
         settings = PairSettings.read(file, path)
         bits, folds = take_bits(file, "bits", path), file.take("folds", int)
-        numbers = [take_numbers(file, key, path, above=0.0) for key in ("ridges", "betas")]
+        numbers = [take_numbers(file, key, path) for key in ("ridges", "betas")]
         file.end()
         if folds < 2:
             raise LuthierError(f"{path}: expected two folds or more, found {folds}")
@@ -208,7 +218,12 @@ class BinsUnits(Units):
                      (feature.names[a] for a in cut[:-1])]  # fmt: skip
             others = {name: named[name] for name in self.atoms.tune.names[: pairs.n_others]}
             merged = {name: named[atom] for name, atom in zip(bins.names, first, strict=True)}
-            found[name] = {**system, **about, "weights": pack_weights({**others, **merged}), "made": pack_text(bins_text(bins))}
+            found[name] = {
+                **system,
+                **about,
+                "weights": pack_weights({**others, **merged}),
+                "made": pack_text(bins_text(bins)),
+            }
         return found
 
     def _system(self, tune: Any, heldout: Any, weights: Float64) -> dict[str, Any]:

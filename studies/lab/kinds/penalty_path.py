@@ -21,7 +21,16 @@ from luthier.core.settings import Table
 from luthier.tuning.neighbours.penalty_path import trace_lnr, trace_mnr
 
 from ..base import Place, Study, Units, write_tables
-from ..lines import LineKind, is_number, pack_statistics, pack_text, require, require_counts, require_numbers, require_texts
+from ..lines import (
+    LineKind,
+    is_number,
+    pack_statistics,
+    pack_text,
+    require,
+    require_counts,
+    require_numbers,
+    require_texts,
+)
 from ..pairs.fixed import Binned, FixedPairs, PairEntry, PairSettings, score_of, take_bits, take_numbers
 from ..pairs.path_tables import draw_paths, path_tables
 
@@ -62,7 +71,7 @@ class Method(Study):
     def read(cls, file: Table, path: str) -> Self:
         """Return the study that a file describes."""
         settings = PairSettings.read(file, path)
-        bits, ridges = take_bits(file, "bits", path), take_numbers(file, "ridges", path, above=0.0)
+        bits, ridges = take_bits(file, "bits", path), take_numbers(file, "ridges", path)
         gap = file.take("gap", float)
         file.end()
         if not 0.0 < gap < 1.0:
@@ -123,14 +132,19 @@ class PathUnits(Units):
         seconds = watch.seconds()[0]
         lnr, mnr = [], []
         for point in path.points:
-            bent = 0.0 if math.isinf(point.beta) else point.beta * point.bent
-            about = {"beta": None if math.isinf(point.beta) else point.beta, "value": point.value, "low": point.low}
-            lnr.append({**about, "penalty": bent, "bent": point.bent, "steps": point.steps, **_scores(binned, point.weights)})
+            beta = None if math.isinf(point.beta) else point.beta
+            about: Record = {
+                "beta": beta,
+                "value": point.value,
+                "low": point.low,
+                "penalty": (beta or 0.0) * point.bent,
+            }
+            lnr.append({**about, "bent": point.bent, "steps": point.steps, **_scores(binned, point.weights)})
         for point, fit in zip(path.points, fits, strict=False):
             term = binned.neighbours("mnr", point.beta)
             about = {"beta": point.beta, "value": fit.value, "penalty": term.value_and_gradient(fit.weights)[0]}
             mnr.append({**about, "steps": fit.iterations, "converged": fit.converged, **_scores(binned, fit.weights)})
-        weights = np.array([found.weights for found in (*path.points, *fits)])
+        weights = np.array([*(point.weights for point in path.points), *(fit.weights for fit in fits)])
         plain = [score_of(problem, self.lists.plain_weights) for problem in self.lists.plain]
         return {
             **self.record(unit),

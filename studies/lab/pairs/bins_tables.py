@@ -32,7 +32,18 @@ def learned_tables(metric: Metric, records: Sequence[Record]) -> list[str]:
 
 
 def _folded(records: Sequence[Record]) -> str:
-    head = ["bins", "start, bits", "bins of all features", "of each", "ridge", "β", "rounds", "loss left out", "score left out", "CPU s"]
+    head = [
+        "bins",
+        "start, bits",
+        "bins of all features",
+        "of each",
+        "ridge",
+        "β",
+        "rounds",
+        "loss left out",
+        "score left out",
+        "CPU s",
+    ]
     rows = []
     for record in records:
         sizes = [len(cut) - 1 for cut in record["cuts"]]

@@ -98,21 +98,21 @@ class PairSettings:
             entries.append(_read_entry(table, path))
         metric = load_metric(file.take("metric", str))
         named = (file.texts("plain"), file.texts("own"), file.texts("cut"))
-        if not entries or not all(named):
-            raise LuthierError(f"{path}: expected lists, and names of features that are plain, the decoder's own and cut")
         return cls(file.take("name", str), take_seed(file, path), tuple(entries), metric, *named)
 
     @property
     def signature(self) -> str:
         """All that decides which pairs there are, besides the lists."""
-        return " ".join([str(self.seed), self.metric.signature, _tuner().spec, *self.plain, "|", *self.own, "|", *self.cut])
+        return " ".join(
+            [str(self.seed), self.metric.signature, _tuner().spec, *self.plain, "|", *self.own, "|", *self.cut]
+        )
 
 
-def take_numbers(file: Table, key: str, path: str, *, above: float) -> tuple[float, ...]:
-    """Return a list of different finite numbers, all above one."""
+def take_numbers(file: Table, key: str, path: str) -> tuple[float, ...]:
+    """Return a list of different finite numbers above 0."""
     found: list[Any] = file.take(key, list)
-    if not all(type(number) in (int, float) and above < number < np.inf for number in found) or not found:
-        raise LuthierError(f"{path}: expected numbers above {above:g} as {key!r}, found {found}")
+    if not all(type(number) in (int, float) and 0 < number < np.inf for number in found):
+        raise LuthierError(f"{path}: expected numbers above 0 as {key!r}, found {found}")
     if len(set(found)) != len(found):
         raise LuthierError(f"{path}: expected each of {key!r} once, found {found}")
     return tuple(map(float, found))
@@ -127,7 +127,8 @@ def take_bits(file: Table, key: str, path: str) -> tuple[int, ...]:
 
 
 def _tuner() -> pro.Method:
-    found = tuner("pro", keep="last")
+    """Return PRO with gains of sentences: those of the corpus change sign with the length that weights select."""
+    found = tuner("pro", keep="last", gains="sentence")
     assert isinstance(found, pro.Method)
     return found
 

@@ -11,36 +11,21 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.landscape.bounds import Bounds
-from luthier.tuning.neighbours.fit import BandedUnits, minimize_with_neighbours
+from luthier.tuning.neighbours.fit import minimize_with_neighbours
+from luthier.tuning.neighbours.newton import CurvedLoss, Space, StraightSpace, minimize_by_newton, straight_lines
 from luthier.tuning.neighbours.penalty import Neighbours
 from luthier.tuning.neighbours.smooth_fit import Fit, Ridge, Term, objective
-
-Product = Callable[[Float64], Float64]
 
 GAP = 1e-3
 # A point is solved so that its own bounds differ by this share of the gap that is wanted between points.
 SHARE_OF_A_POINT = 0.01
-MOST_POINTS, MOST_STEPS, MOST_PRODUCTS = 500, 100, 500
-# Conjugate gradients end where the residual is this share of the gradient, and sooner as that vanishes.
-LOOSEST = 0.1
-# A step is taken if the objective falls by this share of what its slope says; where it is halved to nothing there is
-# no way down in floating point.
-LEAST_FALL, SHORTEST = 1e-4, 1e-8
-
-
-class CurvedLoss(Term, Protocol):
-    """A convex loss that can multiply by its second derivatives."""
-
-    def product_at(self, weights: Float64) -> Product:
-        """Return the product of the second derivatives at `weights` with a direction, (D,) → (D,)."""
+MOST_POINTS = 500
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -134,7 +119,7 @@ def trace_lnr(loss: CurvedLoss, ridge: float, neighbours: Neighbours, *, gap: fl
 
 
 def fit_lnr(loss: CurvedLoss, ridge: float, neighbours: Neighbours, start: Float64, *, tolerance: float) -> PathPoint:
-    """Return the point of one β, the strength of `neighbours`, from `start` on: within a share `tolerance` of the least."""
+    """Return the point of one β, that of `neighbours`, from `start` on: within a share `tolerance` of the least one."""
     if not (ridge > 0.0 and math.isfinite(ridge)):
         raise LuthierError(f"expected a ridge above 0, found {ridge}")
     return _Solver(loss, ridge, neighbours.with_strength(1.0, "lnr"), tolerance).solve(neighbours.strength, start)
@@ -179,154 +164,17 @@ class _Solver:
     """The loss, the ridge and the bends of all points, and how exactly they are solved."""
 
     def __init__(self, loss: CurvedLoss, ridge: float, bends: Neighbours, tolerance: float) -> None:
-        self.loss, self.ridge, self.bends, self.tolerance = loss, Ridge(ridge, np.zeros(bends.n_weights)), bends, tolerance
-        self.lines = _straight_lines(bends)
+        self.loss, self.bends, self.tolerance = loss, bends, tolerance
+        self.ridge, self.lines = Ridge(ridge, np.zeros(bends.n_weights)), straight_lines(bends)
 
     def solve(self, beta: float, start: Float64) -> PathPoint:
         """Return the point of a β; for ∞ the search is among straight lines."""
-        straight = math.isinf(beta)
-        space = _StraightSpace(self, beta) if straight else _Space(self, beta)
-        at, value, gradient, steps = _newton(space, space.enter(start), self.tolerance)
-        weights = space.leave(at)
-        bent = 0.0 if straight else self.bends.value_and_gradient(weights)[0]
-        low = value - space.beyond(gradient)
-        return PathPoint(beta, weights, value if straight else value - beta * bent, bent, low, steps)
-
-
-class _Space:
-    """Where a point is searched for: all weights, preconditioned by a banded matrix."""
-
-    def __init__(self, solver: _Solver, beta: float) -> None:
-        self.loss, self.ridge = solver.loss, solver.ridge
-        self.penalty = solver.bends.with_strength(0.0 if math.isinf(beta) else beta)
-        self.lines = solver.lines
-
-    def enter(self, weights: Float64) -> Float64:
-        return weights
-
-    def leave(self, at: Float64) -> Float64:
-        return at
-
-    def objective(self, at: Float64) -> tuple[float, Float64]:
-        return objective([self.loss, self.ridge, self.penalty], at)
-
-    def beyond(self, gradient: Float64) -> float:
-        """Return how far the objective is above the least one at most, by its gradient: it curves by 2c at least."""
-        return float(gradient @ gradient) / (4.0 * self.ridge.strength)
-
-    def product(self, at: Float64) -> Product:
-        loss, penalty = self.loss.product_at(at), self.penalty
-        twice = 2.0 * self.ridge.strength
-        # a quadratic form's gradient is its product
-        return lambda d: loss(d) + twice * d + penalty.value_and_gradient(d)[1]
-
-    def preconditioner(self, at: Float64) -> Product:
-        curvature = self.loss.curvature(at) + self.ridge.curvature()
-        units = BandedUnits.of(curvature, self.penalty, self.penalty.band(at, 0.0), Bounds.none(len(at)))
-        return lambda r: units.weights(units.gradient(r))
-
-
-class _StraightSpace(_Space):
-    """Coordinates of weights whose bins lie on a line in each feature: an orthonormal basis of them."""
-
-    def enter(self, weights: Float64) -> Float64:
-        return self.lines.enter(weights)
-
-    def leave(self, at: Float64) -> Float64:
-        return self.lines.leave(at)
-
-    def objective(self, at: Float64) -> tuple[float, Float64]:
-        value, gradient = objective([self.loss, self.ridge], self.leave(at))
-        return value, self.enter(gradient)
-
-    def product(self, at: Float64) -> Product:
-        loss, twice = self.loss.product_at(self.leave(at)), 2.0 * self.ridge.strength
-        return lambda d: self.enter(loss(self.leave(d))) + twice * d
-
-    def preconditioner(self, at: Float64) -> Product:
-        curvature = self.lines.diagonal(self.loss.curvature(self.leave(at)) + self.ridge.curvature())
-        return lambda r: r / curvature
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Lines:
-    """An orthonormal basis of weights on straight lines: a constant and a slope for each feature, others by themselves.
-
-    Attributes
-    ----------
-    others : (O,) int64
-        Weights that are no bins with neighbours on both sides.
-    parts : a feature's columns, (n,), and its basis, (n, 2)
-    n_weights : int
-    """
-
-    others: Float64
-    parts: Sequence[tuple[Float64, Float64]]
-    n_weights: int
-
-    def enter(self, weights: Float64) -> Float64:
-        return np.concatenate([weights[self.others], *(basis.T @ weights[columns] for columns, basis in self.parts)])
-
-    def leave(self, at: Float64) -> Float64:
-        weights, first = np.zeros(self.n_weights), len(self.others)
-        weights[self.others] = at[:first]
-        for k, (columns, basis) in enumerate(self.parts):
-            weights[columns] = basis @ at[first + 2 * k : first + 2 * k + 2]
-        return weights
-
-    def diagonal(self, curvature: Float64) -> Float64:
-        """Return Tᵀ·diag(curvature)·T on its diagonal."""
-        return np.concatenate([curvature[self.others], *((b**2).T @ curvature[c] for c, b in self.parts)])
-
-
-def _straight_lines(bends: Neighbours) -> _Lines:
-    """Return the basis of weights without bends: a feature's bins are a run of `columns`."""
-    ends = np.flatnonzero(np.diff(np.concatenate([[0.0], bends.inner, [0.0]])))  # where runs of terms begin and end
-    parts = []
-    for first, last in ends.reshape(-1, 2).tolist():
-        columns = bends.columns[first : last + 2]
-        steps = np.arange(len(columns)) - 0.5 * (len(columns) - 1)
-        basis = np.stack([np.ones(len(columns)), steps], axis=1)
-        parts.append((columns, basis / np.linalg.norm(basis, axis=0)))
-    others = np.setdiff1d(np.arange(bends.n_weights), bends.columns)
-    return _Lines(others, parts, bends.n_weights)
-
-
-def _newton(space: _Space, start: Float64, tolerance: float) -> tuple[Float64, float, Float64, int]:
-    """Return where the objective is least in a space, within a share `tolerance` of it, with value, gradient, steps."""
-    at = start
-    value, gradient = space.objective(at)
-    first, steps = float(np.linalg.norm(gradient)), 0
-    while steps < MOST_STEPS and space.beyond(gradient) > tolerance * value:
-        share = min(LOOSEST, math.sqrt(float(np.linalg.norm(gradient)) / first))
-        step = _solve(space.product(at), space.preconditioner(at), -gradient, share)
-        slope, length = float(gradient @ step), 1.0
-        while True:
-            there = at + length * step
-            new, new_gradient = space.objective(there)
-            if new <= value + LEAST_FALL * length * slope:
-                break
-            length *= 0.5
-            if length < SHORTEST:
-                return at, value, gradient, steps
-        at, value, gradient, steps = there, new, new_gradient, steps + 1
-    return at, value, gradient, steps
-
-
-def _solve(product: Product, preconditioner: Product, right: Float64, share: float) -> Float64:
-    """Return x with A x ≈ b by preconditioned conjugate gradients, its residual a share of b in the preconditioned norm."""
-    x, residual = np.zeros(len(right)), right.copy()
-    scaled = preconditioner(residual)
-    direction, size = scaled, float(residual @ scaled)
-    least = share**2 * size
-    for _ in range(MOST_PRODUCTS):
-        if size <= least:
-            break
-        image = product(direction)
-        length = size / float(direction @ image)
-        x += length * direction
-        residual -= length * image
-        scaled = preconditioner(residual)
-        before, size = size, float(residual @ scaled)
-        direction = scaled + (size / before) * direction
-    return x
+        if math.isinf(beta):
+            space: Space = StraightSpace(self.loss, self.ridge, self.bends.with_strength(0.0), self.lines)
+        else:
+            space = Space(self.loss, self.ridge, self.bends.with_strength(beta))
+        found = minimize_by_newton(space, space.enter(start), self.tolerance)
+        weights = space.leave(found.at)
+        bent = 0.0 if math.isinf(beta) else self.bends.value_and_gradient(weights)[0]
+        loss = found.value - beta * bent if bent else found.value
+        return PathPoint(beta, weights, loss, bent, found.value - space.above_least(found.gradient), found.steps)
