@@ -82,6 +82,9 @@ class TestPath:
                     assert point["value"] == pytest.approx(objective(terms, w)[0], rel=1e-9)
                     assert point["penalty"] == pytest.approx(terms[2].value_and_gradient(w)[0], rel=1e-6, abs=1e-9)
                     assert point["heldout"] == pytest.approx(float(binned.heldout.gain(w)))
+            best = max(point["heldout"] for point in line["lnr"])
+            stats = unpack_statistics(line["statistics"]["LNR, best"], binned.heldout.stats.shape[1])
+            assert float(binned.heldout.metric.score(stats.sum(axis=0))) == pytest.approx(best)
         assert {path.rsplit("/", 1)[1] for path in paths} == {"units.jsonl", "tables.md", "planted.path.png"}
 
     def test_pairs_are_the_same_whatever_the_bins(self, traced):
@@ -107,6 +110,7 @@ class TestPath:
         assert "| planted | 40 | 40 | 12 | 1 | 2 |" in tables
         assert "## planted, 4 bits, ridge 1\n" in tables
         assert "| ∞ |" in tables
+        assert tables.count(" … ") == 2 * 4  # four differences of each path
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from luthier.features.bins_file import bins_text
 from ..base import Place, Study, Units, write_tables
 from ..lines import Kept, LineKind, pack_statistics, pack_text, pack_weights, require, require_numbers, require_texts
 from ..pairs.bins_tables import draw_learned, learned_tables
-from ..pairs.fixed import Binned, FixedPairs, PairEntry, PairSettings, score_of, take_bits, take_numbers
+from ..pairs.fixed import Binned, FixedPairs, PairEntry, PairSettings, score_of, selected, take_bits, take_numbers
 from ..pairs.splitting import (
     AtomPairs,
     Constants,
@@ -227,9 +227,8 @@ class BinsUnits(Units):
         return found
 
     def _system(self, tune: Any, heldout: Any, weights: Float64) -> dict[str, Any]:
-        stats = heldout.stats[heldout.select(weights)]
         return {
             "tune": score_of(tune, weights), "heldout": score_of(heldout, weights), "bins": 0,
-            "statistics": pack_statistics(stats),
+            "statistics": pack_statistics(selected(heldout, weights)),
             "weights": pack_weights(dict(zip(tune.names, weights.tolist(), strict=True))),
         }  # fmt: skip

@@ -31,8 +31,8 @@ from ..lines import (
     require_numbers,
     require_texts,
 )
-from ..pairs.fixed import Binned, FixedPairs, PairEntry, PairSettings, score_of, take_bits, take_numbers
-from ..pairs.path_tables import draw_paths, path_tables
+from ..pairs.fixed import Binned, FixedPairs, PairEntry, PairSettings, score_of, selected, take_bits, take_numbers
+from ..pairs.path_tables import SHOWN, best_of, draw_paths, path_tables
 
 NUMBERS = ("value", "penalty", "tune", "heldout")
 
@@ -41,6 +41,8 @@ def _check_line(record: Record) -> None:
     require_texts(record, "study", "data", "signature", "weights", "names")
     require_numbers(record, "ridge", "gap", "cpu_seconds", "lnr_seconds", "plain_tune", "plain_heldout")
     require_counts(record, "bits", "features", "pairs", least=1)
+    require(isinstance(record["statistics"], dict) and tuple(record["statistics"]) == SHOWN, "statistics")
+    require_texts(record["statistics"], *SHOWN)
     for kind in ("lnr", "mnr"):
         points = record[kind]
         require(isinstance(points, list) and bool(points), kind)
@@ -85,7 +87,9 @@ class Method(Study):
 
     def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
         """Write the tables, and a figure for each data set."""
-        paths = [write_tables(place, self.name, [self.size_table(records), *path_tables(records)])]
+        paths = [
+            write_tables(place, self.name, [self.size_table(records), *path_tables(self.settings.metric, records)])
+        ]
         for data in dict.fromkeys(record["data"] for record in records):
             paths.append(str(place.folder / f"{data}.path.png"))
             draw_paths([record for record in records if record["data"] == data], Path(paths[-1]))
@@ -146,10 +150,14 @@ class PathUnits(Units):
             mnr.append({**about, "steps": fit.iterations, "converged": fit.converged, **_scores(binned, fit.weights)})
         weights = np.array([*(point.weights for point in path.points), *(fit.weights for fit in fits)])
         plain = [score_of(problem, self.lists.plain_weights) for problem in self.lists.plain]
+        shown = (0, len(lnr) - 1, best_of(lnr), len(lnr) + best_of(mnr))
+        stats = [selected(binned.heldout, weights[k]) for k in shown]
+        stats.append(selected(self.lists.plain[1], self.lists.plain_weights))
         return {
             **self.record(unit),
             "features": len(binned.tune.names), "pairs": binned.loss.n_pairs, "gap": path.gap,
             "plain_tune": plain[0], "plain_heldout": plain[1], "lnr": lnr, "mnr": mnr,
+            "statistics": dict(zip(SHOWN, map(pack_statistics, stats), strict=True)),
             "names": pack_text("\n".join(binned.tune.names)), "weights": pack_statistics(weights),
             "size": self.lists.size, "lnr_seconds": round(lnr_seconds, 1), "cpu_seconds": round(seconds, 1),
         }  # fmt: skip

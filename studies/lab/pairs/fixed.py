@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError, unwarned
@@ -233,7 +234,12 @@ class FixedPairs:
 
 def score_of(problem: ListProblem, weights: Float64) -> float:
     """Return the score of what weights select."""
-    return float(problem.metric.score(problem.stats[problem.select(weights)].sum(axis=0)))
+    return float(problem.metric.score(selected(problem, weights).sum(axis=0)))
+
+
+def selected(problem: ListProblem, weights: Float64) -> npt.NDArray[Any]:
+    """Return the statistics of what weights select, (N, S)."""
+    return np.asarray(problem.stats[problem.select(weights)])
 
 
 def _select(pool: Pool, names: set[str]) -> Pool:

@@ -8,25 +8,31 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.files.journal import Record
+from luthier.evaluation.bootstrap import paired_interval
+from luthier.metrics.base import Metric
 from luthier.report.figure_style import BLUE, GREEN, VERMILION, make_panels, write_figure
 
 from ..base import markdown
+from ..lines import unpack_statistics
 
 KINDS = {"lnr": ("LNR", BLUE, "o"), "mnr": ("MNR, local", VERMILION, "s")}
+# selections whose statistics a line has, and pairs of them
+SHOWN = NOTHING_TIED, STRAIGHT, LNR, MNR, PLAIN = "β = 0", "β = ∞", "LNR, best", "MNR, best", "plain features"
+COMPARED = ((LNR, NOTHING_TIED), (LNR, STRAIGHT), (LNR, PLAIN), (MNR, LNR))
 Point = Mapping[str, Any]
 
 
-def path_tables(records: Sequence[Record]) -> list[str]:
-    """Return a summary of all paths, and the points of each."""
-    parts = ["## Paths\n", _summary(records)]
+def path_tables(metric: Metric, records: Sequence[Record]) -> list[str]:
+    """Return a summary of all paths, what their best points differ by, and the points of each."""
+    parts = ["## Paths\n", _summary(records), "## Differences on unseen lists\n", _differences(metric, records)]
     for record in records:
         parts += [f"## {record['data']}, {record['bits']} bits, ridge {record['ridge']:g}\n", _points(record)]
     return parts
 
 
-def best_of(points: Sequence[Point]) -> Point:
-    """Return the point that scores best on unseen lists; ties go to the first."""
-    return max(points, key=lambda point: float(point["heldout"]))
+def best_of(points: Sequence[Point]) -> int:
+    """Return which point scores best on unseen lists; ties go to the first."""
+    return max(range(len(points)), key=lambda k: float(points[k]["heldout"]))
 
 
 def _summary(records: Sequence[Record]) -> str:
@@ -39,10 +45,24 @@ def _summary(records: Sequence[Record]) -> str:
         cells += [f"{record['pairs']:,}", str(len(lnr)), f"{record['gap']:.1e}", f"{record['lnr_seconds']:.1f}"]
         cells += [f"{record['cpu_seconds'] - record['lnr_seconds']:.1f}", f"{record['plain_heldout']:.2f}"]
         cells += [f"{point['heldout']:.2f}" for point in (lnr[0], lnr[-1])]
-        for best in (best_of(lnr), best_of(mnr)):
+        for best in (lnr[best_of(lnr)], mnr[best_of(mnr)]):
             cells += [f"{best['heldout']:.2f}", _beta(best)]
         rows.append(cells)
     return markdown(head, rows, (0,))
+
+
+def _differences(metric: Metric, records: Sequence[Record]) -> str:
+    """Return what pairs of selections differ by; the best points are chosen on the same lists."""
+    rows = []
+    for record in records:
+        packed = record["statistics"].items()
+        stats = {name: unpack_statistics(text, len(metric.stat_names)) for name, text in packed}
+        for name, other in COMPARED:
+            scores = [float(metric.score(stats[one].sum(axis=0))) for one in (name, other)]
+            low, high = paired_interval(metric, stats[other], stats[name])
+            cells = [record["data"], str(record["bits"]), f"{record['ridge']:g}", f"{name} − {other}"]
+            rows.append([*cells, f"{scores[0] - scores[1]:+.2f}", f"{low:+.2f} … {high:+.2f}"])
+    return markdown(["data", "bits", "ridge", "selections", "difference", "95 % interval"], rows, (0, 3))
 
 
 def _beta(point: Point) -> str:
