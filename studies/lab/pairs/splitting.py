@@ -253,7 +253,9 @@ class FoldView(NamedTuple):
         Of the loss left out.
     ridge : float
         What the ridge curves by.
-    rest : the same derivatives of the others' losses
+    rest : the same of the others' losses
+        Each at the weights that were fitted without it, so that it is computed once: changes are ranked by it, and
+        accepted by a fit.
     """
 
     weights: Float64
