@@ -66,7 +66,7 @@ def draw_curves(curves: Sequence[Curve], path: Path, *, steps: bool = True, widt
         upper, lower = panel.subplots(2, 1, sharex=True, height_ratios=[3, 1])
         _draw_weights(upper, curve, steps=steps)
         _draw_populations(lower, curve)
-    _add_legend(figure, steps=steps)
+    _add_legend(figure, steps=steps, columns=columns + 1)  # one panel is narrower than the three beside each other
     write_figure(figure, path, dpi=110, width=width)
 
 
@@ -90,7 +90,7 @@ def _draw_weights(axis: Any, curve: Curve, *, steps: bool) -> None:
     axis.tick_params(labelsize=8)
 
 
-def _add_legend(figure: Any, *, steps: bool) -> None:
+def _add_legend(figure: Any, *, steps: bool, columns: int) -> None:
     """Say below all panels what colours mean: inside it would lie on the curves."""
     from matplotlib.lines import Line2D
 
@@ -101,9 +101,8 @@ def _add_legend(figure: Any, *, steps: bool) -> None:
         {"color": AGAINST, "linestyle": ":"},
         {"color": FITTED},
     )
-    figure.legend(
-        [Line2D([], [], **look) for look in looks], said, loc="outside lower center", ncols=3, fontsize=9, frameon=False
-    )
+    lines = [Line2D([], [], **look) for look in looks]
+    figure.legend(lines, said, loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
 
 
 def _draw_populations(axis: Any, curve: Curve) -> None:

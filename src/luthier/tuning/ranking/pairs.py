@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 
 import numpy as np
 
@@ -153,8 +154,17 @@ class PairLoss:
         """Return the second derivatives at `weights`, (D,); at 0, where they are largest, if none are given."""
         if weights is None:
             return sum_rows(self.squares, VECTORS_OF_A_PAIR / 4.0 * self.counts)
+        return sum_rows(self.squares, self._curves(weights))
+
+    def product_at(self, weights: Float64) -> Callable[[Float64], Float64]:
+        """Return the product of the second derivatives at `weights` with a direction, (D,) → (D,)."""
+        curves = self._curves(weights)
+        return lambda direction: sum_rows(self.rows, curves * self.rows.scores(direction))
+
+    def _curves(self, weights: Float64) -> Float64:
+        """Return the second derivative of each pair's loss by its margin, (P,)."""
         shrunk = np.exp(-np.abs(self.rows.scores(weights)))
-        return VECTORS_OF_A_PAIR * sum_rows(self.squares, self.counts * shrunk / (1.0 + shrunk) ** 2)
+        return VECTORS_OF_A_PAIR * (self.counts * shrunk / (1.0 + shrunk) ** 2)
 
     @functools.cached_property
     def squares(self) -> Features:
