@@ -351,7 +351,7 @@ def _unseen_gain(records: Sequence[Record]) -> tuple[float, str]:
 def _draw_phase(axis: Any, records: Sequence[Record], title: str, cell: Any, limits: tuple[float, float]) -> None:
     """Draw a table of cells, sentences upwards and features to the right, each with its number."""
     sizes = sorted({record["sentences"] for record in records})
-    columns = _by_features(records)
+    columns = sorted(_by_features(records), key=lambda column: max(record["columns"] for record in column[1]))
     values = np.full((len(sizes), len(columns)), np.nan)
     for x, (_, own) in enumerate(columns):
         for y, size in enumerate(sizes):
