@@ -172,7 +172,7 @@ def surface(
     check_at_least(keep=keep, check=check, most=most, certify=certify)
     check_choice(choose, noise)
     check_resamples(resamples)
-    windows = [window] if isinstance(window, str) else list(window)
+    windows = [window] if isinstance(window, str) else list(map(str, window))
     if certify and whole and len(windows) == 1:
         raise LuthierError("a proof needs a window along both axes or along none, found `whole` and one `window`")
     threads = cores(threads)

@@ -70,7 +70,7 @@ def tradeoff(
     """
     metrics = _metrics(metric)
     axes = axes_at(axis) if axis else []
-    windows = [window] if isinstance(window, str) else list(window)
+    windows = [window] if isinstance(window, str) else list(map(str, window))
     if len(axes) > 2 or (not axes and (windows or whole)) or starts < 1:
         raise LuthierError(
             f"expected no axis, one or two, windows along them, and `starts` of at least 1, found {len(axes)} axes"
