@@ -18,7 +18,6 @@ from luthier.core.errors import LuthierError
 from luthier.core.files.journal import Record
 from luthier.core.jit import Stopwatch
 from luthier.core.settings import Table
-from luthier.tuning.neighbours.penalty_path import trace_lnr, trace_mnr
 
 from ..base import Place, Study, Units, write_tables
 from ..lines import (
@@ -33,6 +32,7 @@ from ..lines import (
 )
 from ..pairs.fixed import Binned, FixedPairs, PairEntry, PairSettings, score_of, selected, take_bits, take_numbers
 from ..pairs.path_tables import SHOWN, best_of, draw_paths, path_tables
+from ..pairs.penalty_path import trace_lnr, trace_mnr
 
 NUMBERS = ("value", "penalty", "tune", "heldout")
 

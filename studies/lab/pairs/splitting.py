@@ -23,10 +23,10 @@ from luthier.features.fit_bins import Counts
 from luthier.kbest.features import Features
 from luthier.kbest.groups import FeatureGroup
 from luthier.tuning.neighbours.penalty import Neighbours
-from luthier.tuning.neighbours.penalty_path import fit_lnr
 from luthier.tuning.ranking.pairs import PairLoss
 
 from .fixed import GAMMA
+from .penalty_path import fit_lnr
 
 MOST_ROUNDS = 60
 TOLERANCE = 1e-7  # of a fit, as a share of its objective

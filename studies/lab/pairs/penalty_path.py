@@ -18,9 +18,10 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.neighbours.fit import minimize_with_neighbours
-from luthier.tuning.neighbours.newton import CurvedLoss, Space, StraightSpace, minimize_by_newton, straight_lines
 from luthier.tuning.neighbours.penalty import Neighbours
 from luthier.tuning.neighbours.smooth_fit import Fit, Ridge, Term, objective
+
+from .newton import CurvedLoss, Space, StraightSpace, minimize_by_newton, straight_lines
 
 GAP = 1e-3
 # A point is solved so that its own bounds differ by this share of the gap that is wanted between points.

@@ -8,11 +8,11 @@ import pytest
 from scipy.optimize import minimize
 
 from luthier.core.errors import LuthierError
+from luthier.jobs.lab.pairs import newton, penalty_path
+from luthier.jobs.lab.pairs.penalty_path import trace_lnr, trace_mnr
 from luthier.kbest.features import Features
 from luthier.kbest.groups import FeatureGroup
-from luthier.tuning.neighbours import newton, penalty_path
 from luthier.tuning.neighbours.penalty import Neighbours
-from luthier.tuning.neighbours.penalty_path import trace_lnr, trace_mnr
 from luthier.tuning.ranking.pairs import PairLoss
 
 # two features of bins, one of a pair of bins, two that are none; columns are not in the order of bins
