@@ -16,7 +16,7 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
-KINDS = "capacity, conditions, consensus, starts, tuner-loops"
+KINDS = "capacity, conditions, consensus, learned-bins, penalty-path, starts, tuner-loops"
 TEXT = """
 kind = "starts"
 name = "tiny"
