@@ -48,7 +48,7 @@ def is_extreme(pool, s, row):
 
 def test_sums_in_another_order_are_one_point():
     tenths = [0.1, 0.2, 0.3]
-    there, back = sum(tenths), sum(tenths[::-1])
+    there, back = (a + b + c for a, b, c in (tenths, tenths[::-1]))
     assert there != back
     found = on_grid(pool_of([[[there, 1.0], [back, 1.0], [back + 1e-6, 1.0]]], [np.zeros(3)])).features.dense
     assert found[0, 0] == found[1, 0]

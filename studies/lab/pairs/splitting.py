@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -225,7 +226,7 @@ class Learner:
                 splits = [Change(gain, feature, (j,), span[0] - first + 1 + k) for k, gain in enumerate(gains)]
                 found += [split for split in splits if split.gain > LEAST_PREDICTED]
             for j, (left, right) in enumerate(itertools.pairwise(spans)):
-                gain = sum(view.merge_gain(left, right) for view in views)
+                gain = math.fsum(view.merge_gain(left, right) for view in views)
                 found += [Change(gain, feature, (j, j + 1), right[0] - first)] if gain >= 0.0 else []
             first += cut[-1]
         return sorted(found, key=lambda change: -change.gain)

@@ -11,6 +11,7 @@ columns exchanges thousands of rows; this takes some dozen steps.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -106,10 +107,11 @@ class MarginProgram:
             return moves, turns, dw, dt
 
         moves, turns, dw, dt = towards([np.zeros(len(x)) for x in slacks])
-        products, size = sum(float(x @ y) for x, y in zip(slacks, forces, strict=True)), sum(map(len, slacks))
+        products = math.fsum(float(x @ y) for x, y in zip(slacks, forces, strict=True))
+        size = sum(map(len, slacks))
         far, near = _length(slacks, moves), _length(forces, turns)
         pairs = zip(slacks, moves, forces, turns, strict=True)
-        left = sum(float((x + far * dx) @ (y + near * dy)) for x, dx, y, dy in pairs)
+        left = math.fsum(float((x + far * dx) @ (y + near * dy)) for x, dx, y, dy in pairs)
         aim = products / size * min(1.0, max(left / products, 0.0)) ** 3
         moves, turns, dw, dt = towards([aim - dx * dy for dx, dy in zip(moves, turns, strict=True)])
         far, near = _length(slacks, moves), _length(forces, turns)
