@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from luthier.landscape.bounds import Bounds
+from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import tuner
 from luthier.tuning.search.simplices import Simplex, first_simplex
 from small_problems import Surface, last, problem_of, random_problem
@@ -156,3 +157,14 @@ def test_the_first_simplex_goes_where_there_is_room():
     assert units.tolist() == [1, 1, 1, 1]
     moved = np.diag(simplex.vertices[1:])
     assert moved.tolist() == [2.0, 0.0, 0.0, 0.75]
+
+
+@pytest.mark.parametrize("method", ["simplex", "armijo", "cma"])
+@pytest.mark.parametrize("seed", range(3))
+def test_fewer_rows_change_nothing(method, seed, monkeypatch):
+    problem, start = random_problem(seed, sentences=20, k=50, features=4), [1.0, -0.5, 0.25, 0.0]
+    few = last(tuner(method), problem, start)
+    monkeypatch.setattr(ListProblem, "within", lambda self, low, high: self)
+    assert [(s.weights.tolist(), s.gain, s.did) for s in few] == [
+        (s.weights.tolist(), s.gain, s.did) for s in last(tuner(method), problem, start)
+    ]

@@ -25,6 +25,7 @@ from luthier.kbest.rerank import rerank
 from luthier.kbest.spread import differing, spread_in_lists
 from luthier.kbest.storage.pool_file import PoolFile
 from luthier.landscape.bounds import Bounds
+from luthier.landscape.box_rows import bare_pool, rows_in_box
 from luthier.landscape.curve import LineCurve, ListLines
 from luthier.landscape.problem import Problem, errors_of_differences
 from luthier.metrics.base import Metric
@@ -294,6 +295,15 @@ class ListProblem(Problem):
         """Return the gain at ``start + t·direction`` for each step t, (T,) → (T,), by one line search."""
         (curve,) = self.curves(start, direction[None])
         return curve.gains_at(steps)
+
+    def within(self, low: Float64, high: Float64) -> ListProblem:
+        """Return the problem of the rows that weights between two corners may select; itself if these are most rows."""
+        rows = rows_in_box(self.pool, low, high)
+        if rows is None or 2 * len(rows) > self.pool.n_hypotheses:
+            return self
+        return dataclasses.replace(
+            self, pool=bare_pool(self.pool, rows), stats=frozen(self.stats[rows]), file=None, once=None
+        )
 
     @property
     def signs(self) -> Float64:

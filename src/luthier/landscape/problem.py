@@ -207,6 +207,13 @@ class Problem(abc.ABC):
         """Return the gain at ``start + t·direction`` for each step t, (T,) → (T,); at a tie it may be either side's."""
         return self.gains(start + steps[:, None] * direction)
 
+    def within(self, low: Float64, high: Float64) -> Problem:  # noqa: ARG002
+        """Return a problem with the same gains for weights between two corners, (D,) each: itself, or a smaller one.
+
+        A smaller one lacks candidates that no such weights select. What else it tells is of those it has.
+        """
+        return self
+
     def errors_of_differences(self, weights: Float64, to: int) -> Float64:  # noqa: ARG002
         """Return how much of each vector's gain less that of vector `to` is chance, a standard error: (W, D) → (W,).
 

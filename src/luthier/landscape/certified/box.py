@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from luthier.core.arrays import Bool, Float32, Float64, Int64
+from luthier.core.arrays import UNIT, Bool, Float32, Float64, Int64, gamma
 from luthier.core.errors import LuthierError
 from luthier.landscape.certified import _box_kernels as kernels
 from luthier.landscape.certified import _cut_kernels as cut_kernels
@@ -20,7 +20,6 @@ from luthier.landscape.certified._cut_kernels import EMPTY, LEFT, NO_CUT, Cut, L
 from luthier.landscape.certified.rows import Rows, bundled, middle_of, open_of
 from luthier.landscape.certified.space import Space
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.planes.plane import UNIT, gamma
 from luthier.metrics.majorant import Majorants
 
 TANGENTS = 3  # majorants tried for a box, each touching at the best choice under the one before

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from luthier.core.arrays import Float64, Int64, flat
+from luthier.core.arrays import Float64, Int64, flat, gamma
 from luthier.core.errors import LuthierError
 from luthier.landscape.certified import _box_kernels as kernels
 from luthier.landscape.certified._box_kernels import Bundle, Open, Sums, Table
 from luthier.landscape.certified.space import Space
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.planes.plane import gamma, height_noise
+from luthier.landscape.planes.plane import height_noise
 
 # Open rows of boxes that are looked at together, and of one of them.
 

@@ -12,14 +12,13 @@ import math
 
 import numpy as np
 
-from luthier.core.arrays import Bool, Float64, frozen
+from luthier.core.arrays import UNIT, Bool, Float64, frozen
 from luthier.core.errors import LuthierError
 from luthier.core.segments import segment_of_rows
 from luthier.geometry.subspace import Subspace, origin_place
 from luthier.kbest.spread import differing, squarable
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.planes.plane import UNIT
 from luthier.landscape.problem import NEGLIGIBLE
 from luthier.landscape.subspaces import project
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from luthier.core.arrays import Float64, Int64, flat
+from luthier.core.arrays import Float64, Int64, flat, gamma
 from luthier.geometry.plane.overlay import CellBlock
 from luthier.geometry.plane.polygons import largest_circle
 from luthier.geometry.plane.subdivision import Window
@@ -16,7 +16,7 @@ from luthier.geometry.subspace import Subspace
 from luthier.landscape.cones.cone_coordinates import ConeCoordinates
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.nearby import Nearby
-from luthier.landscape.planes.plane import PlaneLists, gamma, height_noise
+from luthier.landscape.planes.plane import PlaneLists, height_noise
 from luthier.landscape.problem import TRIES
 
 # Cells with their gains: many of them by name, and single ones that have been opened.

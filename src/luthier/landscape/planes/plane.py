@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Bool, Float64, Int64, flat
+from luthier.core.arrays import Bool, Float64, Int64, flat, gamma
 from luthier.core.errors import LuthierError
 from luthier.geometry.plane.certainty import Certainty, Rounding
 from luthier.geometry.plane.overlay import Overlay
@@ -22,16 +22,6 @@ from luthier.landscape.axes import axes_of
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes import _noise_kernels as kernels
 from luthier.landscape.subspaces import project, read_ends
-
-UNIT = 2.0**-53
-
-
-def gamma(n: int) -> float:
-    """Return γ_n: a sum of n products is wrong by at most γ_n times the sum of their sizes, in any order of its terms.
-
-    [higham2002] section 3.1.
-    """
-    return n * UNIT / (1 - n * UNIT)
 
 
 def height_noise(features: Features, offsets: Int64, matrix: Float64) -> Float64:

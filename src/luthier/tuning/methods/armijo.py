@@ -57,6 +57,11 @@ class Method(SimplexTuner):
     rule: str = param("printed", choices=RULES, help="which step along the line is taken")
     scale: float = param(0.01, low=0.0, high=1e6, help="what one unit of distance counts in the printed rule")
 
+    @property
+    def farthest(self) -> float:
+        """That of an expansion."""
+        return EXPANSION
+
     def step(self, problem: Problem, simplex: Simplex, units: Float64) -> tuple[Simplex, str]:
         """Return the simplex after one step, and what the step was."""
         worst, ((target, gain), move) = simplex.vertices[-1], _target(problem, simplex)

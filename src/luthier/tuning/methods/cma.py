@@ -13,6 +13,7 @@ from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.problem import Problem, effect_units, movable
 from luthier.tuning.base import State, Tuner
+from luthier.tuning.search.focus import Focus
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,13 +48,13 @@ class Method(Tuner):
             yield dataclasses.replace(best, did="stopped: no weight can move")
             return
         units = effect_units(problem.spread, start)[free]
-        strategy, why = _strategy(self, len(free), rng), ""
+        strategy, why, focus = _strategy(self, len(free), rng), "", Focus(problem)
         while not why:
             drawn = np.array(strategy.ask())  # (population, free)
             weights = np.repeat(start[None], len(drawn), axis=0)
             weights[:, free] += drawn * units
             weights = problem.bounds.clip(weights)
-            gains = problem.gains(weights)
+            gains = focus.within(weights.min(axis=0), weights.max(axis=0)).gains(weights)
             strategy.tell(list(drawn), (-gains).tolist())
             first = int(np.argmax(gains))
             if gains[first] > best.gain:

@@ -40,6 +40,11 @@ class Method(SimplexTuner):
     contraction: float = param(0.5, low=1e-6, high=1.0, help="ρ, how far it is moved where that was bad")
     shrink: float = param(0.5, low=1e-6, high=1.0, help="σ, what is left of all edges where nothing helped")
 
+    @property
+    def farthest(self) -> float:
+        """That of a reflection or an expansion."""
+        return max(self.reflection, self.expansion)
+
     def step(self, problem: Problem, simplex: Simplex, units: Float64) -> tuple[Simplex, str]:  # noqa: ARG002
         """Return the simplex after one step, and what the step was."""
         centre = simplex.centroid()

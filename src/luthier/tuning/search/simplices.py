@@ -12,6 +12,7 @@ from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.problem import Problem, effect_units, movable
 from luthier.tuning.base import State, Tuner
+from luthier.tuning.search.focus import Focus
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,6 +60,12 @@ class Simplex:
         centred = scaled - scaled.mean(axis=0)
         return float(2 * len(centred) * np.sum(centred**2))
 
+    def box(self, factor: float) -> tuple[Float64, Float64]:
+        """Return the corners of the least box round all vertices and the worst one reflected `factor` times as far."""
+        centre = self.centroid()
+        points = np.concatenate([self.vertices, [centre + factor * (centre - self.vertices[-1])]])
+        return points.min(axis=0), points.max(axis=0)
+
     def state(self, did: str) -> State:
         """Return the best vertex as the state after a step."""
         return State(self.vertices[0], float(self.gains[0]), did)
@@ -104,7 +111,15 @@ class SimplexTuner(Tuner):
 
     @abc.abstractmethod
     def step(self, problem: Problem, simplex: Simplex, units: Float64) -> tuple[Simplex, str]:
-        """Return the simplex after one step, and what the step was."""
+        """Return the simplex after one step, and what the step was.
+
+        The problem has the gains of its box (`Simplex.box` of `farthest`), and need not have those of other weights.
+        """
+
+    @property
+    @abc.abstractmethod
+    def farthest(self) -> float:
+        """How far from the mean of the others a step may put the worst vertex, at most, in its own distances."""
 
     @property
     def is_random(self) -> bool:
@@ -116,12 +131,13 @@ class SimplexTuner(Tuner):
         yield State(start, problem.gain(start), "start")
         simplex, units = first_simplex(problem, start, self.size)
         yield simplex.state("first simplex")
+        focus = Focus(problem)
         done, opened, opening_gain = 0, 0, -np.inf
         while True:
             waited = 0
             while not (why := self._reason_to_stop(simplex, units, waited, done)):
                 before = simplex.gains[0]
-                simplex, did = self.step(problem, simplex, units)
+                simplex, did = self.step(focus.within(*simplex.box(self.farthest)), simplex, units)
                 done, waited = done + 1, 0 if simplex.gains[0] > before else waited + 1
                 yield simplex.state(did)
             if done == self.limit or opened == self.reopen or not simplex.gains[0] > opening_gain:
