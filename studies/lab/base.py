@@ -142,7 +142,7 @@ class Study(abc.ABC):
         rows = []
         for data in dict.fromkeys(record["data"] for record in records):
             sizes = [self.size_of(record) for record in records if record["data"] == data]
-            cells = [_range([size[part] for size in sizes]) for part in (1, 2, 0)]
+            cells = [between([size[part] for size in sizes]) for part in (1, 2, 0)]
             replicas = {number for size in sizes for number in size.replicas}
             spent = [size.cpu_seconds for size in sizes if size.cpu_seconds is not None]
             hours = math.fsum([*spent, (choices or {}).get(data, 0.0)]) / 3600
@@ -360,7 +360,8 @@ def require_known(kind: str, names: Collection[str], known: Collection[str], pat
             raise LuthierError(f"{path}: there is no {kind} {name!r} in this study. known: {', '.join(known)}")
 
 
-def _range(numbers: Sequence[Any]) -> str:
+def between(numbers: Sequence[Any]) -> str:
+    """Return the least and the largest of some numbers, None aside, as a cell of a table."""
     known = sorted({number for number in numbers if number is not None})
     if not known:
         return "–"

@@ -39,8 +39,8 @@ class LineKind:
     check: Callable[[Record], None]
 
     def key_of(self, record: Record) -> tuple[Any, ...]:
-        """Return what a line is of."""
-        return tuple(record[part] for part in self.key)
+        """Return what a line is of; one that does not say its replica is of the first."""
+        return tuple(record.get(part, 0) if part == "replica" else record[part] for part in self.key)
 
 
 def read_units(path: Path, kind: LineKind) -> tuple[Kept, int]:

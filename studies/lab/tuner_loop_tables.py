@@ -3,37 +3,56 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from luthier.evaluation.comparison import Difference
 
-from .base import difference_cells, markdown
+from .base import between, difference_cells, markdown
 
 
 @dataclasses.dataclass(frozen=True)
-class TunerLoop:
-    """One loop of one tuner for one metric.
+class LoopRun:
+    """One loop.
+
+    Attributes
+    ----------
+    decoded, tuned : by turn, the score of the decoder's own choice and that on all lists, tuned
+    hypotheses : on all lists
+    tune_cpu : CPU seconds of tuning, all turns
+    """
+
+    decoded: tuple[float, ...]
+    tuned: tuple[float, ...]
+    hypotheses: int
+    tune_cpu: float
+    ended: str
+    higher_is_better: bool
+
+    @property
+    def best(self) -> float:
+        """The best of all decodings."""
+        return max(self.decoded) if self.higher_is_better else min(self.decoded)
+
+
+@dataclasses.dataclass(frozen=True)
+class TunerLoops:
+    """The loops of one tuner for one metric, one for each replica.
 
     Attributes
     ----------
     starts : in every turn
-    decoded, tuned : by turn, the score of the decoder's own choice and that on all lists, tuned
-    hypotheses : on all lists
-    tune_cpu : CPU seconds of tuning, all turns
-    before, after : test scores with the weights of the start and of the end, by metric
+    before, after : test scores of each replica with the weights of the start and of the end, by metric
     against : differences from the baseline on the test sentences, by metric; none of the baseline itself
     """
 
     metric: str
     tuner: str
     starts: int
-    decoded: tuple[float, ...]
-    tuned: tuple[float, ...]
-    hypotheses: int
-    tune_cpu: float
-    ended: str
-    before: Mapping[str, float]
-    after: Mapping[str, float]
+    runs: tuple[LoopRun, ...]
+    before: Mapping[str, Sequence[float]]
+    after: Mapping[str, Sequence[float]]
     against: Mapping[str, Difference]
 
 
@@ -51,7 +70,7 @@ class TunerLoopTables:
     data: str
     size: tuple[int, int, int]
     baseline: str
-    loops: tuple[TunerLoop, ...]
+    loops: tuple[TunerLoops, ...]
 
 
 def table_parts(tables: TunerLoopTables) -> list[str]:
@@ -66,64 +85,72 @@ def table_parts(tables: TunerLoopTables) -> list[str]:
 
 
 def tuning_table(tables: TunerLoopTables) -> str:
-    """Return metric × tuner: scores at the first and the last decoding and on all lists, turns and CPU time."""
-    head = [
-        "tuned for",
-        "tuner",
-        "starts",
-        "turns",
-        "hypotheses",
-        "first decoding",
-        "last decoding",
-        "all lists",
-        "CPU s to tune",
-        "a start",
-        "ended",
-    ]
+    """Return metric × tuner: scores at the first, the best and the last decoding and on all lists, turns, CPU time."""
+    head = ["tuned for", "tuner", "replicas", "starts", "turns", "hypotheses"]
+    head += ["first decoding", "best decoding", "last decoding", "all lists", "CPU s to tune", "a start", "ended"]
     rows = []
-    for loop in tables.loops:
-        tuned_turns = max(len(loop.decoded), 1)
+    for loops in tables.loops:
+        runs = loops.runs
+        starts = math.fsum(len(run.decoded) * loops.starts for run in runs)
         rows.append(
             [
-                loop.metric,
-                loop.tuner,
-                str(loop.starts),
-                str(len(loop.decoded)),
-                f"{loop.hypotheses:,}",
-                f"{loop.decoded[0]:.2f}",
-                f"{loop.decoded[-1]:.2f}",
-                f"{loop.tuned[-1]:.2f}",
-                f"{loop.tune_cpu:.0f}",
-                f"{loop.tune_cpu / (tuned_turns * loop.starts):.3f}",
-                loop.ended,
+                loops.metric,
+                loops.tuner,
+                str(len(runs)),
+                str(loops.starts),
+                between([len(run.decoded) for run in runs]),
+                f"{_mean([run.hypotheses for run in runs]):,.0f}",
+                f"{_mean([run.decoded[0] for run in runs]):.2f}",
+                _mean_and_spread([run.best for run in runs]),
+                _mean_and_spread([run.decoded[-1] for run in runs]),
+                _mean_and_spread([run.tuned[-1] for run in runs]),
+                f"{_mean([run.tune_cpu for run in runs]):.0f}",
+                f"{math.fsum(run.tune_cpu for run in runs) / starts:.3f}",
+                "; ".join(dict.fromkeys(run.ended for run in runs)),
             ]
         )
     note = (
-        "\nfirst decoding: with the weights of the start; last: with those tuned in the turn before. all lists: tuned, "
-        "on the lists of all turns together, which differ from tuner to tuner. a start: CPU seconds of one start in "
-        "one turn.\n"
+        "\nMeans over replicas, ± their standard deviation. first decoding: with the weights of the start; last: with "
+        "those tuned in the turn before. all lists: tuned, on the lists of all turns together, which differ from tuner "
+        "to tuner. a start: CPU seconds of one start in one turn.\n"
     )
     return markdown(head, rows, {0, 1, len(head) - 1}) + note
 
 
 def test_table(tables: TunerLoopTables) -> str:
     """Return metric × tuner: test scores, and how they differ from the baseline's."""
-    names = list(dict.fromkeys(name for loop in tables.loops for name in loop.after))
+    names = list(dict.fromkeys(name for loops in tables.loops for name in loops.after))
     head = ["tuned for", "tuner", *(cell for name in names for cell in (name, "Δ", "95 % interval", "p (these runs)"))]
     rows, seen = [], set[str]()
-    for loop in tables.loops:
-        if loop.metric not in seen:
-            seen.add(loop.metric)
-            rows.append([loop.metric, "no tuning", *_cells(loop.before, {}, names)])
-        rows.append([loop.metric, loop.tuner, *_cells(loop.after, loop.against, names)])
+    for loops in tables.loops:
+        if loops.metric not in seen:
+            seen.add(loops.metric)
+            rows.append([loops.metric, "no tuning", *_cells(loops.before, {}, names)])
+        rows.append([loops.metric, loops.tuner, *_cells(loops.after, loops.against, names)])
+    several = any(len(loops.runs) > 1 for loops in tables.loops)
+    scores = "Means over replicas, ± their standard deviation. " if several else ""
+    of = "these loops" if several else "one loop each"
     note = (
-        f"\nΔ: less {tables.baseline}. Intervals by paired bootstrap over sentences, p by approximate randomisation: "
-        "of one loop each, not of what another seed would give.\n"
+        f"\n{scores}Δ: less {tables.baseline}, of the scores of mean statistics. Intervals by paired bootstrap over "
+        "sentences, and over replicas where both have three. p by approximate randomisation: "
+        f"of {of}, not of what other seeds would give.\n"
     )
     return markdown(head, rows, {0, 1}) + note
 
 
-def _cells(scores: Mapping[str, float], against: Mapping[str, Difference], names: Sequence[str]) -> Iterator[str]:
+def _cells(
+    scores: Mapping[str, Sequence[float]], against: Mapping[str, Difference], names: Sequence[str]
+) -> Iterator[str]:
     for name in names:
-        yield f"{scores[name]:.2f}" if name in scores else "–"
+        yield _mean_and_spread(scores[name]) if name in scores else "–"
         yield from difference_cells(against.get(name))
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return math.fsum(numbers) / len(numbers)
+
+
+def _mean_and_spread(numbers: Sequence[float]) -> str:
+    """Return a mean and, of several different numbers, their standard deviation."""
+    several = len(set(numbers)) > 1
+    return f"{_mean(numbers):.2f}" + (f" ± {statistics.stdev(numbers):.2f}" if several else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,7 +63,7 @@ from ..system import (
     digest_of,
     read_pair,
 )
-from ..tuner_loop_tables import TunerLoop, TunerLoopTables, table_parts
+from ..tuner_loop_tables import LoopRun, TunerLoops, TunerLoopTables, table_parts
 
 
 def _check_line(record: Record) -> None:
@@ -81,7 +82,11 @@ def _check_line(record: Record) -> None:
     require(type(starts) is int and starts >= 0, "loop")
 
 
-LINES = LineKind(("data", "tuner", "metric"), ("method", "signature", "inputs", "start", "loop", "tests"), _check_line)
+REPLICA_SEEDS = 1000  # between the seeds of replicas: every turn of a loop has one
+
+LINES = LineKind(
+    ("data", "tuner", "metric", "replica"), ("method", "signature", "inputs", "start", "loop", "tests"), _check_line
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,6 +108,7 @@ class Method(Study):
     starts : of every turn; `counts` has how many, by tuner
     metrics, test_metrics : to tune for, and to score test translations with, by name
     baseline : the tuner that others are compared with
+    replicas : loops of each tuner for each metric, with seeds of their own
     """
 
     line = LINES
@@ -116,6 +122,7 @@ class Method(Study):
     metrics: Mapping[str, Metric]
     test_metrics: Mapping[str, Metric]
     baseline: str
+    replicas: int = 1
 
     @classmethod
     def read(cls, file: Table, path: str) -> Self:
@@ -140,11 +147,12 @@ class Method(Study):
             metrics=metrics,
             test_metrics={name: load_metric(str(spec)) for name, spec in test.table("metrics").rest().items()},
             baseline=test.take("baseline", str),
+            replicas=file.take("replicas", int, 1),
         )
         for table in (test, file):
             table.end()
-        if min(counts.values()) < 1:
-            raise LuthierError(f"{path}: expected at least one start of every tuner")
+        if min(counts.values()) < 1 or study.replicas < 1:
+            raise LuthierError(f"{path}: expected at least one start of every tuner, and one replica")
         require_known("metric", [name for entry in study.data for name in entry.metrics], study.metrics, path)
         require_known("tuner", [study.baseline], study.tuners, path)
         if not study.test_metrics:
@@ -165,7 +173,7 @@ class Method(Study):
         """Return how large a loop is; what decoding took is by the clock in lines that have no CPU seconds."""
         test = len(self._statistics(record, "test", next(iter(self.test_metrics))))
         spent = record.get("cpu_seconds", record["decode_seconds"] + record["tune_cpu"])
-        return Size(record["k"], record["sentences"], test, (0,), spent)
+        return Size(record["k"], record["sentences"], test, (record.get("replica", 0),), spent)
 
     def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
         """Write the tables of the loops that have ended; return their paths."""
@@ -175,46 +183,51 @@ class Method(Study):
 
     def _tables(self, entry: TunerLoopEntry, records: Sequence[Record]) -> TunerLoopTables:
         """Return what is shown of a data set: the loops that the study still names, in its order."""
-        lines = {(r["metric"], r["tuner"]): r for r in records if r["data"] == entry.name}
-        loops: list[TunerLoop] = []
+        lines: dict[tuple[str, str], list[Record]] = {}
+        for record in sorted(records, key=lambda record: int(record.get("replica", 0))):
+            if record["data"] == entry.name and record.get("replica", 0) < self.replicas:
+                lines.setdefault((record["metric"], record["tuner"]), []).append(record)
+        found: list[TunerLoops] = []
         size = (0, 0, 0)
         for metric in entry.metrics:
-            own = [lines[metric, tuner] for tuner in self.tuners if (metric, tuner) in lines]
+            own = {tuner: lines[metric, tuner] for tuner in self.tuners if (metric, tuner) in lines}
             against = self._differences(own)
-            for record in own:
-                size = record["sentences"], record["k"], record["features"]
-                loops.append(self._loop(record, against.get(record["tuner"], {})))
-        return TunerLoopTables(entry.name, size, self.baseline, tuple(loops))
+            for tuner, replicas in own.items():
+                size = replicas[0]["sentences"], replicas[0]["k"], replicas[0]["features"]
+                found.append(self._loops(replicas, against.get(tuner, {})))
+        return TunerLoopTables(entry.name, size, self.baseline, tuple(found))
 
-    def _loop(self, record: Record, against: dict[str, Difference]) -> TunerLoop:
+    def _loops(self, records: Sequence[Record], against: dict[str, Difference]) -> TunerLoops:
+        """Return the replicas of one tuner for one metric."""
         before, after = (
-            {n: float(m.score(self._statistics(record, part, n).sum(axis=0))) for n, m in self.test_metrics.items()}
+            {
+                n: tuple(float(m.score(self._statistics(r, part, n).sum(axis=0))) for r in records)
+                for n, m in self.test_metrics.items()
+            }
             for part in ("test_before", "test")
         )
-        return TunerLoop(
-            record["metric"],
-            record["tuner"],
-            record["loop"]["restarts"] + 1,
-            tuple(record["decoded"]),
-            tuple(record["tuned"]),
-            record["hypotheses"],
-            float(record["tune_cpu"]),
-            record["ended"],
-            before,
-            after,
-            against,
-        )
+        runs = tuple(
+            LoopRun(
+                tuple(r["decoded"]), tuple(r["tuned"]), r["hypotheses"], float(r["tune_cpu"]), r["ended"],
+                r["higher_is_better"],
+            )
+            for r in records
+        )  # fmt: skip
+        first = records[0]
+        return TunerLoops(first["metric"], first["tuner"], first["loop"]["restarts"] + 1, runs, before, after, against)
 
-    def _differences(self, records: Sequence[Record]) -> dict[str, dict[str, Difference]]:
+    def _differences(self, lines: Mapping[str, Sequence[Record]]) -> dict[str, dict[str, Difference]]:
         """Return how the loops of one metric differ from the baseline's on the test sentences: tuner → metric → how."""
-        order = sorted(records, key=lambda record: record["tuner"] != self.baseline)
-        if len(order) < 2 or order[0]["tuner"] != self.baseline:
+        order = sorted(lines, key=lambda tuner: tuner != self.baseline)
+        if len(order) < 2 or order[0] != self.baseline:
             return {}
         systems = [
-            Compared(r["tuner"], {name: self._statistics(r, "test", name)[None] for name in self.test_metrics})
-            for r in order
+            Compared(
+                tuner, {n: np.stack([self._statistics(r, "test", n) for r in lines[tuner]]) for n in self.test_metrics}
+            )
+            for tuner in order
         ]
-        found: dict[str, dict[str, Difference]] = {record["tuner"]: {} for record in order[1:]}
+        found: dict[str, dict[str, Difference]] = {tuner: {} for tuner in order[1:]}
         for compared in compare(systems, self.test_metrics, Settings(seed=self.seed)).metrics:
             for result in compared.results[1:]:
                 assert result.against_baseline is not None
@@ -240,6 +253,7 @@ class TunerLoopUnit(NamedTuple):
 
     metric: str
     tuner: str
+    replica: int
 
 
 class TunerLoopUnits(LoopUnits):
@@ -250,10 +264,14 @@ class TunerLoopUnits(LoopUnits):
         self.study, self.entry = study, entry
 
     def all(self) -> Iterator[TunerLoopUnit]:
-        """Yield every loop, in the order of the study."""
+        """Yield every loop, replica after replica, in the order of the study."""
         study, only = self.study, self.place.only
-        for metric in (m for m in self.entry.metrics if only not in study.metrics or m == only):
-            yield from (TunerLoopUnit(metric, t) for t in study.tuners if only not in study.tuners or t == only)
+        metrics = [metric for metric in self.entry.metrics if only not in study.metrics or metric == only]
+        tuners = [tuner for tuner in study.tuners if only not in study.tuners or tuner == only]
+        yield from itertools.starmap(
+            lambda replica, metric, tuner: TunerLoopUnit(metric, tuner, replica),
+            itertools.product(range(study.replicas), metrics, tuners),
+        )
 
     @functools.cached_property
     def state(self) -> str:
@@ -264,7 +282,7 @@ class TunerLoopUnits(LoopUnits):
         """Return how a loop is run: as the training says, from the study's starts."""
         return dataclasses.replace(
             self.system.config.settings.options,
-            seed=self.study.seed,
+            seed=self.study.seed + REPLICA_SEEDS * unit.replica,
             restarts=self.study.counts[unit.tuner] - 1,
             restart_kind=self.study.starts.kind,
             restart_size=self.study.starts.size,
@@ -279,6 +297,7 @@ class TunerLoopUnits(LoopUnits):
             "data": self.label,
             "tuner": unit.tuner,
             "metric": unit.metric,
+            "replica": unit.replica,
             "method": self.study.tuners[unit.tuner].spec,
             "signature": self.study.metrics[unit.metric].signature,
             "inputs": self.state,
