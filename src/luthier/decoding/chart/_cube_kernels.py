@@ -12,7 +12,7 @@ look into the cache.
 import numpy as np
 
 from luthier.core._hash_kernels import mix
-from luthier.core.jit import inner_kernel, kernel
+from luthier.core.jit import inner_kernel, kernel, lean_kernel
 from luthier.lm._query_kernels import append_word, begin_sentence, clear_state, copy_state, join_state, state_key
 
 CELL, DOTS, ITEMS, EDGES, POPS, CANDIDATES, CUBES = range(7)  # counts in `chart.counts`
@@ -153,9 +153,9 @@ def close_cell(counts, cell_items, cell, n_items, n_edges, made):
     counts[EDGES] = n_edges
 
 
-@kernel
+@lean_kernel
 def fill_cell(rules, chart, n_cubes, cell, limit):
-    """Pop up to `limit` candidates of the cubes of a cell: its edges and its items, ranked."""
+    """Pop up to `limit` candidates of the cubes of a cell: its edges and its items."""
     order, rule_scores, targets, symbols = rules.order, rules.scores, rules.target_offsets, rules.symbols
     weights, models, n_models = rules.weights, rules.models, len(rules.weights)
     item_scores, ranks, item_states = chart.item_scores, chart.item_ranks, chart.item_states
@@ -163,7 +163,7 @@ def fill_cell(rules, chart, n_cubes, cell, limit):
     cube_costs, cost_weight = chart.cube_costs, rules.cost_weight
     candidates, numbers, states = chart.candidates, chart.candidate_numbers, chart.candidate_states
     n_items, n_edges = chart.counts[ITEMS], chart.counts[EDGES]
-    first_item, first_edge = n_items, n_edges
+    first_edge = n_edges
     mask = 1
     while mask < 2 * limit:
         mask = 2 * mask + 1
@@ -211,11 +211,10 @@ def fill_cell(rules, chart, n_cubes, cell, limit):
         edge_gains[n_edges, n_models] = cube_costs[candidates[candidate, CUBE]]
         n_edges += 1
         made = add_successors(cubes, candidates, candidate, made)
-    rank_items(item_scores, ranks, first_item, n_items)
     close_cell(chart.counts, chart.cell_items, cell, n_items, n_edges, made)
 
 
-@kernel
+@lean_kernel
 def fill_goal(rules, chart, cell, goal_rule):
     """Put <s> before and </s> behind each item of the cell of the whole sentence: the edges of the goal."""
     weights, models, n_models = rules.weights, rules.models, len(rules.weights)
