@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luthier.core.jit import inner_kernel, kernel
+from luthier.core.jit import inner_kernel, lean_kernel
 
 NONE = -1
 NODE, EDGE, LEFT, RIGHT, AFTER, CHILD, SIBLING, N_EDGES, N_WORDS = range(9)
@@ -66,7 +66,7 @@ def total(a, b):
     return c - PRIME if c >= PRIME else c
 
 
-@kernel
+@lean_kernel
 def fill_powers(powers):
     """Write the powers of both bases, (n, 2), from the 0th on."""
     powers[0, 0] = powers[0, 1] = np.uint64(1)
@@ -90,7 +90,7 @@ def hash_string(edges, symbols, items, hashes, powers, n):
     hashes[n, 0], hashes[n, 1] = first, second
 
 
-@kernel
+@lean_kernel
 def make_item(forest, found, n, node, edge, left, right):
     """Write item n."""
     _, edges, scores, symbols = forest
@@ -125,7 +125,7 @@ def joined(items, totals, a, b):
     return a
 
 
-@kernel
+@lean_kernel
 def without_top(items, totals, top):
     """Return the heap below its top: children are joined two by two, then all from the last to the first."""
     pairs, rest = np.int64(NONE), np.int64(items[top, CHILD])
@@ -154,7 +154,7 @@ def best_in(nodes, node):
     return nodes[node, BEST] if node >= 0 else NONE
 
 
-@kernel
+@lean_kernel
 def find_best(forest, used, found, nodes):
     """Make the best item of each used node, by the earliest of the best edges; return how many items there are."""
     edge_offsets, edges, scores, _ = forest
@@ -179,7 +179,7 @@ def find_best(forest, used, found, nodes):
     return n
 
 
-@kernel
+@lean_kernel
 def longest_string(edge_offsets, edges, used, lengths, limit):
     """Write the length of each used node's longest string, at most `limit`; return the goal's."""
     for node in range(len(used)):
@@ -195,7 +195,7 @@ def longest_string(edge_offsets, edges, used, lengths, limit):
     return lengths[len(used) - 1]
 
 
-@kernel
+@lean_kernel
 def insert_string(items, hashes, item, table):
     """Put an item into the table of strings; return whether its node had the string already."""
     mask = len(table) - 1
@@ -215,7 +215,7 @@ def insert_string(items, hashes, item, table):
     return False
 
 
-@kernel
+@lean_kernel
 def fill_table(items, hashes, nodes, table):
     """Put the items that were found, of all nodes, into an empty table."""
     for node in range(len(nodes)):
@@ -225,7 +225,7 @@ def fill_table(items, hashes, nodes, table):
             item = items[item, AFTER]
 
 
-@kernel
+@lean_kernel
 def start_node(forest, found, nodes, n, node):
     """Make the best item by each edge but the one found, and a heap of them; return how many items there are."""
     edge_offsets, edges, items, totals = forest.edge_offsets, forest.edges, found.columns, found.totals
@@ -240,7 +240,7 @@ def start_node(forest, found, nodes, n, node):
     return n
 
 
-@kernel
+@lean_kernel
 def search(forest, found, nodes, table, stack, state, k):
     """Extend the goal's chain to k items, or to all there are; return whether there was room for it.
 
@@ -299,7 +299,7 @@ def search(forest, found, nodes, table, stack, state, k):
     return True
 
 
-@kernel
+@lean_kernel
 def write_derivations(items, first, offsets, edges, parents, stack):
     """Write the edges of the chain from `first` on, the upper before the lower, and where the one above stands."""
     item, row = first, 0
@@ -318,7 +318,7 @@ def write_derivations(items, first, offsets, edges, parents, stack):
         row += 1
 
 
-@kernel
+@lean_kernel
 def write_words(edges, symbols, items, first, offsets, words, stack):
     """Write the target words of the chain from `first` on."""
     item, row = first, 0
@@ -342,7 +342,7 @@ def write_words(edges, symbols, items, first, offsets, words, stack):
         row += 1
 
 
-@kernel
+@lean_kernel
 def follow(items, first, chain):
     """Write the chain of items that begins with `first`."""
     item = first
