@@ -93,8 +93,7 @@ def hash_string(edges, symbols, items, hashes, powers, n):
 @lean_kernel
 def make_item(forest, found, n, node, edge, left, right):
     """Write item n."""
-    _, edges, scores, symbols = forest
-    items, totals, hashes, powers = found
+    edges, scores, items, totals = forest.edges, forest.scores, found.columns, found.totals
     items[n, NODE], items[n, EDGE], items[n, LEFT], items[n, RIGHT] = node, edge, left, right
     items[n, AFTER] = items[n, CHILD] = items[n, SIBLING] = NONE
     score, n_edges, n_words = scores[edge], 1, edges[edge, END] - edges[edge, BEGIN]
@@ -107,8 +106,6 @@ def make_item(forest, found, n, node, edge, left, right):
         n_edges += items[right, N_EDGES]
         n_words += items[right, N_WORDS] - 1
     totals[n], items[n, N_EDGES], items[n, N_WORDS] = score, n_edges, n_words
-    if len(hashes) > 0:
-        hash_string(edges, symbols, items, hashes, powers, n)
 
 
 @inner_kernel
@@ -157,8 +154,8 @@ def best_in(nodes, node):
 @lean_kernel
 def find_best(forest, used, found, nodes):
     """Make the best item of each used node, by the earliest of the best edges; return how many items there are."""
-    edge_offsets, edges, scores, _ = forest
-    totals = found.totals
+    edge_offsets, edges, scores, symbols = forest
+    items, totals, hashes, powers = found
     n = 0
     for node in range(len(used)):
         if not used[node]:
@@ -174,6 +171,8 @@ def find_best(forest, used, found, nodes):
                 best, top = e, score
         left, right = best_in(nodes, edges[best, 0]), best_in(nodes, edges[best, 1])
         make_item(forest, found, n, node, best, left, right)
+        if len(hashes) > 0:
+            hash_string(edges, symbols, items, hashes, powers, n)
         nodes[node, BEST] = nodes[node, LAST] = nodes[node, PENDING] = n
         n += 1
     return n
@@ -247,7 +246,8 @@ def search(forest, found, nodes, table, stack, state, k):
     `state` has the number of items, of nodes on the stack, which wait for one more item, and of items in the chain.
     Where there is no room, another call with more of it goes on.
     """
-    edge_offsets, items, totals, hashes = forest.edge_offsets, found.columns, found.totals, found.hashes
+    edge_offsets, edges, _, symbols = forest
+    items, totals, hashes, powers = found
     goal, room = len(nodes) - 1, len(items)
     n, size, length = state[0], state[1], state[2]
     while length < k and not (size == 0 and nodes[goal, DONE]):
@@ -289,8 +289,10 @@ def search(forest, found, nodes, table, stack, state, k):
             size -= 1
             continue
         nodes[node, HEAP], nodes[node, PENDING] = without_top(items, totals, top), top
-        if len(table) > 0 and insert_string(items, hashes, top, table):
-            continue
+        if len(table) > 0:
+            hash_string(edges, symbols, items, hashes, powers, top)
+            if insert_string(items, hashes, top, table):
+                continue
         items[nodes[node, LAST], AFTER] = top
         nodes[node, LAST] = top
         length += node == goal
