@@ -110,7 +110,8 @@ class Chart(NamedTuple):
         First rule in `order` and their number; first rank and number of items, for both gaps; the cost.
     candidates, candidate_numbers, candidate_states : (·, 4) int32, (·, 1+L) float64
         Cube and place; score and gains; L states each.
-    heap, slots : (·,) int32
+    heap, heap_scores, slots : (·,) int32, float64, int32
+        Candidates that wait, their scores; the items of a cell by their states.
     """
 
     counts: np.ndarray
@@ -132,6 +133,7 @@ class Chart(NamedTuple):
     candidate_numbers: np.ndarray
     candidate_states: np.ndarray
     heap: np.ndarray
+    heap_scores: np.ndarray
     slots: np.ndarray
 
 

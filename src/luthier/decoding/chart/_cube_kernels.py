@@ -24,40 +24,38 @@ FREE = -1
 
 
 @inner_kernel
-def stands_before(numbers, a, b):
+def stands_before(score, candidate, other_score, other):
     """Return whether a candidate is popped before another: if it is better, or as good and earlier."""
-    return numbers[a, SCORE] > numbers[b, SCORE] or (numbers[a, SCORE] == numbers[b, SCORE] and a < b)
+    return (score > other_score) | ((score == other_score) & (candidate < other))
 
 
 @inner_kernel
-def push(heap, size, numbers, candidate):
-    """Put a candidate on a heap of `size`."""
-    k = size
+def rise(heap, scores, k, score, candidate):
+    """Put a candidate into the place k of a heap, which is free, or above it."""
     while k > 0:
         above = (k - 1) >> 1
-        if stands_before(numbers, heap[above], candidate):
+        if stands_before(scores[above], heap[above], score, candidate):
             break
-        heap[k] = heap[above]
+        heap[k], scores[k] = heap[above], scores[above]
         k = above
-    heap[k] = candidate
+    heap[k], scores[k] = candidate, score
 
 
 @inner_kernel
-def pop(heap, size, numbers):
-    """Take the best candidate off a heap of `size`, and return it."""
-    best, moved, last = heap[0], heap[size - 1], size - 1
-    k = 0
-    while True:
-        below = 2 * k + 1
-        if below >= last:
-            break
-        if below + 1 < last and stands_before(numbers, heap[below + 1], heap[below]):
-            below += 1
-        if stands_before(numbers, moved, heap[below]):
-            break
-        heap[k] = heap[below]
-        k = below
-    heap[k] = moved
+def pop(heap, scores, size):
+    """Take the best candidate off a heap of `size`, and return it.
+
+    The better one below fills each gap, down to the last; there the moved candidate mostly stays. One comparison for
+    each step, which decides no jump: how it ends cannot be foreseen.
+    """
+    best, last = heap[0], size - 1
+    k, below = 0, 1
+    while below < last:
+        other = below + 1
+        below += stands_before(scores[other], heap[other], scores[below], heap[below])
+        heap[k], scores[k] = heap[below], scores[below]
+        k, below = below, 2 * below + 1
+    rise(heap, scores, k, scores[last], heap[last])
     return best
 
 
@@ -160,7 +158,7 @@ def fill_cell(rules, chart, n_cubes, cell, limit):
     weights, models, n_models = rules.weights, rules.models, len(rules.weights)
     item_scores, ranks, item_states = chart.item_scores, chart.item_ranks, chart.item_states
     edges, edge_gains, cubes, heap, slots = chart.edges, chart.edge_gains, chart.cubes, chart.heap, chart.slots
-    cube_costs, cost_weight = chart.cube_costs, rules.cost_weight
+    cube_costs, cost_weight, heap_scores = chart.cube_costs, rules.cost_weight, chart.heap_scores
     candidates, numbers, states = chart.candidates, chart.candidate_numbers, chart.candidate_states
     n_items, n_edges = chart.counts[ITEMS], chart.counts[EDGES]
     first_edge = n_edges
@@ -190,12 +188,12 @@ def fill_cell(rules, chart, n_cubes, cell, limit):
                 numbers[scored, GAINS + m] = gain
                 total += weights[m] * gain
             numbers[scored, SCORE] = total
-            push(heap, size, numbers, scored)
+            rise(heap, heap_scores, size, total, scored)
             size += 1
             scored += 1
         if size == 0 or n_edges - first_edge == limit:
             break
-        candidate = pop(heap, size, numbers)
+        candidate = pop(heap, heap_scores, size)
         size -= 1
         head, slot = item_of(states, candidate, item_states, n_items, slots, mask, n_models)
         if head == n_items:
