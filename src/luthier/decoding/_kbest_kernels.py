@@ -5,8 +5,7 @@ An *item* is a derivation of a node: an edge and, in each gap, an item. Those of
 best first (BEST, AFTER); those that could come next wait in a pairing heap (CHILD, SIBLING). The next of an item
 (e, i, j) are (e, i, after j) and, only where j is the best of its node, (e, after i, j): so each is made once.
 
-Arrays are few and wide, because a call costs some 10 ns for every array that it passes. `nodes` (V, 6) int32 has the
-columns BEST … DONE.
+Only items that leave a heap, and the best of each node, have hashes. `nodes` (V, 6) int32 has the columns BEST … DONE.
 """
 
 from typing import NamedTuple

@@ -98,11 +98,12 @@ def search(
     limit = options.pops_of_cell(len(spans))
     workspace.begin(spans)
     longest = min(n, sentence.max_span)
-    for length in range(1, longest + 1) if options.seconds is not None else ():
-        _fill(rules, workspace, sentence, n_x, length * n - length * (length - 1) // 2, limit)
-        if length >= least and time.monotonic() - began >= options.seconds:
-            longest = length
-            break
+    if options.seconds is not None:
+        for length in range(1, longest + 1):
+            _fill(rules, workspace, sentence, n_x, length * n - length * (length - 1) // 2, limit)
+            if length >= least and time.monotonic() - began >= options.seconds:
+                longest = length
+                break
     cut = longest < min(n, sentence.max_span)
     if cut:
         workspace.chart.counts[cube_kernels.CELL] = n_x
