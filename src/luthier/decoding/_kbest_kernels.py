@@ -5,15 +5,14 @@ An *item* is a derivation of a node: an edge and, in each gap, an item. Those of
 best first (BEST, AFTER); those that could come next wait in a pairing heap (CHILD, SIBLING). The next of an item
 (e, i, j) are (e, i, after j) and, only where j is the best of its node, (e, after i, j): so each is made once.
 
-Arrays are few and wide, because a call costs some 10 ns for every array that it passes. `nodes` (V, 6) int32 has the
-columns BEST … DONE.
+Only items that leave a heap, and the best of each node, have hashes. `nodes` (V, 6) int32 has the columns BEST … DONE.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from luthier.core.jit import inner_kernel, kernel
+from luthier.core.jit import inner_kernel, lean_kernel
 
 NONE = -1
 NODE, EDGE, LEFT, RIGHT, AFTER, CHILD, SIBLING, N_EDGES, N_WORDS = range(9)
@@ -66,7 +65,7 @@ def total(a, b):
     return c - PRIME if c >= PRIME else c
 
 
-@kernel
+@lean_kernel
 def fill_powers(powers):
     """Write the powers of both bases, (n, 2), from the 0th on."""
     powers[0, 0] = powers[0, 1] = np.uint64(1)
@@ -90,11 +89,10 @@ def hash_string(edges, symbols, items, hashes, powers, n):
     hashes[n, 0], hashes[n, 1] = first, second
 
 
-@kernel
+@lean_kernel
 def make_item(forest, found, n, node, edge, left, right):
     """Write item n."""
-    _, edges, scores, symbols = forest
-    items, totals, hashes, powers = found
+    edges, scores, items, totals = forest.edges, forest.scores, found.columns, found.totals
     items[n, NODE], items[n, EDGE], items[n, LEFT], items[n, RIGHT] = node, edge, left, right
     items[n, AFTER] = items[n, CHILD] = items[n, SIBLING] = NONE
     score, n_edges, n_words = scores[edge], 1, edges[edge, END] - edges[edge, BEGIN]
@@ -107,8 +105,6 @@ def make_item(forest, found, n, node, edge, left, right):
         n_edges += items[right, N_EDGES]
         n_words += items[right, N_WORDS] - 1
     totals[n], items[n, N_EDGES], items[n, N_WORDS] = score, n_edges, n_words
-    if len(hashes) > 0:
-        hash_string(edges, symbols, items, hashes, powers, n)
 
 
 @inner_kernel
@@ -125,7 +121,7 @@ def joined(items, totals, a, b):
     return a
 
 
-@kernel
+@lean_kernel
 def without_top(items, totals, top):
     """Return the heap below its top: children are joined two by two, then all from the last to the first."""
     pairs, rest = np.int64(NONE), np.int64(items[top, CHILD])
@@ -154,11 +150,11 @@ def best_in(nodes, node):
     return nodes[node, BEST] if node >= 0 else NONE
 
 
-@kernel
+@lean_kernel
 def find_best(forest, used, found, nodes):
     """Make the best item of each used node, by the earliest of the best edges; return how many items there are."""
-    edge_offsets, edges, scores, _ = forest
-    totals = found.totals
+    edge_offsets, edges, scores, symbols = forest
+    items, totals, hashes, powers = found
     n = 0
     for node in range(len(used)):
         if not used[node]:
@@ -174,12 +170,14 @@ def find_best(forest, used, found, nodes):
                 best, top = e, score
         left, right = best_in(nodes, edges[best, 0]), best_in(nodes, edges[best, 1])
         make_item(forest, found, n, node, best, left, right)
+        if len(hashes) > 0:
+            hash_string(edges, symbols, items, hashes, powers, n)
         nodes[node, BEST] = nodes[node, LAST] = nodes[node, PENDING] = n
         n += 1
     return n
 
 
-@kernel
+@lean_kernel
 def longest_string(edge_offsets, edges, used, lengths, limit):
     """Write the length of each used node's longest string, at most `limit`; return the goal's."""
     for node in range(len(used)):
@@ -195,7 +193,7 @@ def longest_string(edge_offsets, edges, used, lengths, limit):
     return lengths[len(used) - 1]
 
 
-@kernel
+@lean_kernel
 def insert_string(items, hashes, item, table):
     """Put an item into the table of strings; return whether its node had the string already."""
     mask = len(table) - 1
@@ -215,7 +213,7 @@ def insert_string(items, hashes, item, table):
     return False
 
 
-@kernel
+@lean_kernel
 def fill_table(items, hashes, nodes, table):
     """Put the items that were found, of all nodes, into an empty table."""
     for node in range(len(nodes)):
@@ -225,7 +223,7 @@ def fill_table(items, hashes, nodes, table):
             item = items[item, AFTER]
 
 
-@kernel
+@lean_kernel
 def start_node(forest, found, nodes, n, node):
     """Make the best item by each edge but the one found, and a heap of them; return how many items there are."""
     edge_offsets, edges, items, totals = forest.edge_offsets, forest.edges, found.columns, found.totals
@@ -240,14 +238,15 @@ def start_node(forest, found, nodes, n, node):
     return n
 
 
-@kernel
+@lean_kernel
 def search(forest, found, nodes, table, stack, state, k):
     """Extend the goal's chain to k items, or to all there are; return whether there was room for it.
 
     `state` has the number of items, of nodes on the stack, which wait for one more item, and of items in the chain.
     Where there is no room, another call with more of it goes on.
     """
-    edge_offsets, items, totals, hashes = forest.edge_offsets, found.columns, found.totals, found.hashes
+    edge_offsets, edges, _, symbols = forest
+    items, totals, hashes, powers = found
     goal, room = len(nodes) - 1, len(items)
     n, size, length = state[0], state[1], state[2]
     while length < k and not (size == 0 and nodes[goal, DONE]):
@@ -289,8 +288,10 @@ def search(forest, found, nodes, table, stack, state, k):
             size -= 1
             continue
         nodes[node, HEAP], nodes[node, PENDING] = without_top(items, totals, top), top
-        if len(table) > 0 and insert_string(items, hashes, top, table):
-            continue
+        if len(table) > 0:
+            hash_string(edges, symbols, items, hashes, powers, top)
+            if insert_string(items, hashes, top, table):
+                continue
         items[nodes[node, LAST], AFTER] = top
         nodes[node, LAST] = top
         length += node == goal
@@ -299,7 +300,7 @@ def search(forest, found, nodes, table, stack, state, k):
     return True
 
 
-@kernel
+@lean_kernel
 def write_derivations(items, first, offsets, edges, parents, stack):
     """Write the edges of the chain from `first` on, the upper before the lower, and where the one above stands."""
     item, row = first, 0
@@ -318,7 +319,7 @@ def write_derivations(items, first, offsets, edges, parents, stack):
         row += 1
 
 
-@kernel
+@lean_kernel
 def write_words(edges, symbols, items, first, offsets, words, stack):
     """Write the target words of the chain from `first` on."""
     item, row = first, 0
@@ -342,7 +343,7 @@ def write_words(edges, symbols, items, first, offsets, words, stack):
         row += 1
 
 
-@kernel
+@lean_kernel
 def follow(items, first, chain):
     """Write the chain of items that begins with `first`."""
     item = first

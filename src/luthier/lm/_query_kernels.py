@@ -13,7 +13,7 @@ A state is a row of int32: four numbers, then for each of at most order − 1 wo
 import numpy as np
 
 from luthier.core._hash_kernels import mixed
-from luthier.core.jit import inner_kernel, kernel
+from luthier.core.jit import inner_kernel, lean_kernel
 
 WORD_BITS = np.uint64(31)
 KEY_MASK = np.uint64((1 << 62) - 1)
@@ -246,7 +246,7 @@ def join_state(tables, states, row, others, other):
     return gain
 
 
-@kernel
+@lean_kernel
 def score_sentences(tables, offsets, ids, states, probs):
     """Write the log10 probability of each word and of the end of each sentence (`states`: one row to work in)."""
     at = 0

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luthier.core.jit import inner_kernel, kernel
-from luthier.decoding.chart._cube_kernels import CELL, CUBES, DOTS, EDGES, ITEMS, fill_cell
+from luthier.core.jit import inner_kernel, kernel, lean_kernel
+from luthier.decoding.chart._cube_kernels import CELL, CUBES, DOTS, EDGES, ITEMS, fill_cell, rank_items
 from luthier.grammar._trie_kernels import find_child
 
 GAP = 0
@@ -110,7 +110,8 @@ class Chart(NamedTuple):
         First rule in `order` and their number; first rank and number of items, for both gaps; the cost.
     candidates, candidate_numbers, candidate_states : (·, 4) int32, (·, 1+L) float64
         Cube and place; score and gains; L states each.
-    heap, slots : (·,) int32
+    heap, heap_scores, slots : (·,) int32, float64, int32
+        Candidates that wait, their scores; the items of a cell by their states.
     """
 
     counts: np.ndarray
@@ -132,6 +133,7 @@ class Chart(NamedTuple):
     candidate_numbers: np.ndarray
     candidate_states: np.ndarray
     heap: np.ndarray
+    heap_scores: np.ndarray
     slots: np.ndarray
 
 
@@ -152,7 +154,7 @@ def add_dot(rules, chart, dot, node, first, second, cost):
     chart.dot_gaps[dot] = find_child(rules.trie_keys, rules.trie_nodes, node, GAP) if second < 0 else -1
 
 
-@kernel
+@lean_kernel
 def room_for_dots(chart, sentence, start, stop):
     """Return how many dots a cell can have at most, and one more for its own use as a gap."""
     n, most = sentence.n, np.int64(1)
@@ -168,7 +170,7 @@ def room_for_dots(chart, sentence, start, stop):
     return most
 
 
-@kernel
+@lean_kernel
 def extend_dots(rules, chart, sentence, start, stop):
     """Write the dots over ``start:stop`` behind all others; return the place behind them."""
     n, dot = sentence.n, chart.counts[DOTS]
@@ -213,7 +215,7 @@ def put_cube(chart, cube, first_rule, n_rules, first_cell, second_cell, cost):
         chart.cubes[cube, 3 + 2 * gap] = chart.cell_items[cell, 1] - chart.cell_items[cell, 0] if cell >= 0 else 0
 
 
-@kernel
+@lean_kernel
 def x_cubes(rules, chart, sentence, start, stop, last_dot):
     """Write the cubes of a cell X; return their number."""
     n_cubes = 0
@@ -230,7 +232,7 @@ def x_cubes(rules, chart, sentence, start, stop, last_dot):
     return n_cubes
 
 
-@kernel
+@lean_kernel
 def s_cubes(chart, sentence, n_x, stop):
     """Write the cubes of the cell S over the first `stop` words; return their number."""
     n, n_cubes = sentence.n, 0
@@ -250,7 +252,7 @@ def s_cubes(chart, sentence, n_x, stop):
     return n_cubes
 
 
-@kernel
+@lean_kernel
 def most_pops(chart, n_cubes, limit):
     """Return how many candidates the cubes have, at most `limit`."""
     places = 0.0
@@ -292,6 +294,7 @@ def fill_cells(rules, chart, sentence, n_x, until, limit):
         if n_cubes + 3 * pops > len(chart.heap):
             return LACKS_CANDIDATES, n_cubes + 3 * pops
         fill_cell(rules, chart, n_cubes, cell, pops)
+        rank_items(chart.item_scores, chart.item_ranks, chart.cell_items[cell, 0], chart.cell_items[cell, 1])
         chart.counts[CUBES] += n_cubes
         if cell < n_x:
             chart.cell_dots[cell, 0] = chart.counts[DOTS]

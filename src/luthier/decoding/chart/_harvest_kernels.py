@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from luthier.core.jit import inner_kernel, kernel
+from luthier.core.jit import inner_kernel, kernel, lean_kernel
 from luthier.decoding.chart._chart_kernels import x_cell
 from luthier.decoding.chart._cube_kernels import HEAD, RULE, TAILS
 from luthier.lm._query_kernels import append_word, clear_state
@@ -70,7 +70,7 @@ def count_parses(rules, chart, sentence, n_x, logs):
 SHORT = 16
 
 
-@kernel
+@lean_kernel
 def score_alone(models, target_offsets, symbols, states, first, gains):
     """Write what each model says of each rule from `first` on, what stands in gaps unknown, log10, (R, L)."""
     for m in range(len(symbols)):

@@ -98,16 +98,15 @@ def search(
     limit = options.pops_of_cell(len(spans))
     workspace.begin(spans)
     longest = min(n, sentence.max_span)
-    if options.seconds is None:
-        _fill(rules, workspace, sentence, n_x, n_x, limit)
-    else:
+    if options.seconds is not None:
         for length in range(1, longest + 1):
             _fill(rules, workspace, sentence, n_x, length * n - length * (length - 1) // 2, limit)
             if length >= least and time.monotonic() - began >= options.seconds:
                 longest = length
                 break
     cut = longest < min(n, sentence.max_span)
-    workspace.chart.counts[cube_kernels.CELL] = n_x
+    if cut:
+        workspace.chart.counts[cube_kernels.CELL] = n_x
     _fill(rules, workspace, sentence, n_x, len(spans), 1 if cut else limit)
     counts = workspace.chart.counts
     last = workspace.chart.cell_items[len(spans) - 1]

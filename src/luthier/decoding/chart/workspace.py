@@ -53,6 +53,7 @@ class Workspace:
             "candidate_numbers": np.empty((size, 1 + models)),
             "candidate_states": np.empty(states, np.int32),
             "heap": np.empty(size, np.int32),
+            "heap_scores": np.empty(size),
             "slots": np.empty(2 * size, np.int32),
         }
 
