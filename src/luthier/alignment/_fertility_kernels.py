@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luthier.core.jit import inner_kernel, kernel
+from luthier.core.jit import inner_kernel, lean_kernel
 
 
 class Links(NamedTuple):
@@ -85,7 +85,7 @@ def chosen(weights, n, total, random):
     return n if weights[n] > 0.0 else max(0, n - 1)
 
 
-@kernel
+@lean_kernel
 def words_of_places(text, given_of_type, given_ids):
     """Write the given word of each given place."""
     for k in range(len(text.cell_offsets) - 1):
@@ -97,7 +97,7 @@ def words_of_places(text, given_of_type, given_ids):
             given_ids[text.given_offsets[k] + i] = given_of_type[cell]
 
 
-@kernel
+@lean_kernel
 def begin(text, state, counts, null, reach, most):
     """Draw links, all places alike, and count them."""
     for k in range(len(text.cell_offsets) - 1):
@@ -190,7 +190,7 @@ def weigh(text, state, counts, priors, k, j, before, stage):
     return total + w
 
 
-@kernel
+@lean_kernel
 def sweep(text, state, counts, priors, stage):
     """Draw the link of every word anew, all others given; `stage` 0 has words only, 1 jumps too, 2 fertilities."""
     reach, most = (len(counts.jumps) - 1) // 2, counts.fertilities.shape[1] - 1
@@ -246,7 +246,7 @@ def weigh_fixed(text, state, chances, null, k, j, before):
     return total + state.weights[n]
 
 
-@kernel
+@lean_kernel
 def sweep_fixed(text, first, last, state, chances, null, posterior):
     """Draw the links of pairs first to last under parameters; add the conditional probability of each place.
 
@@ -274,7 +274,7 @@ def sweep_fixed(text, first, last, state, chances, null, posterior):
             before = i if i >= 0 else before
 
 
-@kernel
+@lean_kernel
 def likeliest(text, first, last, posterior, chances, links, scores):
     """Write the place of largest posterior probability of each word, −1 where none has a larger one.
 
@@ -297,7 +297,7 @@ def likeliest(text, first, last, posterior, chances, links, scores):
             links[p0 + j] = best if posterior[at + j * n + best] >= left else -1
 
 
-@kernel
+@lean_kernel
 def begin_fixed(text, state, chances, null):
     """Link each word to the place whose word predicts it best, or to none."""
     for k in range(len(text.cell_offsets) - 1):
