@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,39 +74,48 @@ def cone_table(records: Sequence[Record]) -> str:
 
 def oracle_table(records: Sequence[Record]) -> str:
     """Return on how many draws of sentences some weights select the oracle, features by sentences."""
-    sizes = sorted({record["sentences"] for record in records})
-    rows = []
-    for own in _groups(records, ("features",)):
-        cells = []
-        for size in sizes:
-            some = [record for record in own if record["sentences"] == size]
-            share = 100 * np.mean([r["followed"] / len(r["selected"]) for r in some]) if some else 0.0
-            cells.append(f"{sum(r['feasible'] for r in some)} of {len(some)}, {share:.0f} %" if some else "–")
-        largest = max(record["columns"] for record in own)
-        rows.append([own[0]["features"], f"{largest:,}", *cells])
+
+    def cell(some: Sequence[Record]) -> str:
+        return f"{sum(record['feasible'] for record in some)} of {len(some)}, {_followed(some)} %"
+
     note = (
         "\nDraws of sentences on which some weights select the oracle, and the share of sentences on which weights "
-        "that were found do. D: weights that select anything, largest draw.\n"
+        "that were found do, rounded down. D: weights that select anything, largest draw.\n"
     )
-    return markdown(["features", "D", *(f"{size} sentences" for size in sizes)], rows, (0,)) + note
+    return _features_by_sentences(records, cell, sizes_of_weights=True) + note
 
 
 def extremes_table(records: Sequence[Record]) -> str:
     """Return in how many lists the best hypothesis is not extreme, features by sentences."""
-    sizes = sorted({record["sentences"] for record in records})
-    rows = []
-    for own in _groups(records, ("features",)):
-        cells = []
-        for size in sizes:
-            some = [record for record in own if record["sentences"] == size]
-            low, none = (sum(record[name] for record in some) for name in ("lowest_not_extreme", "none_extreme"))
-            cells.append(f"{low}, {none} of {size * len(some)}" if some else "–")
-        rows.append([own[0]["features"], *cells])
+
+    def cell(some: Sequence[Record]) -> str:
+        low, none = (sum(record[name] for record in some) for name in ("lowest_not_extreme", "none_extreme"))
+        return f"{low}, {none} of {sum(record['sentences'] for record in some)}"
+
     note = (
         "\nLists, over all draws, whose best hypothesis no weights select: the lowest row of those that are best, and "
         "all of these rows. The oracle is then the best hypothesis that some weights select in their list.\n"
     )
-    return markdown(["features", *(f"{size} sentences" for size in sizes)], rows, (0,)) + note
+    return _features_by_sentences(records, cell) + note
+
+
+def _features_by_sentences(
+    records: Sequence[Record], cell: Callable[[Sequence[Record]], str], *, sizes_of_weights: bool = False
+) -> str:
+    """Return a table with a row for each set of features and a column for each number of sentences."""
+    sizes = sorted({record["sentences"] for record in records})
+    rows = []
+    for own in _groups(records, ("features",)):
+        by_size = [[record for record in own if record["sentences"] == size] for size in sizes]
+        largest = [f"{max(record['columns'] for record in own):,}"] if sizes_of_weights else []
+        rows.append([own[0]["features"], *largest, *(cell(some) if some else "–" for some in by_size)])
+    head = ["features", *(["D"] if sizes_of_weights else []), *(f"{size} sentences" for size in sizes)]
+    return markdown(head, rows, (0,))
+
+
+def _followed(records: Sequence[Record]) -> int:
+    """Return the share of sentences that weights follow, in whole per cent, rounded down: 100 means all of them."""
+    return int(100 * sum(record["followed"] for record in records) // sum(len(r["selected"]) for r in records))
 
 
 def tuning_table(records: Sequence[Record]) -> str:
@@ -339,8 +348,8 @@ def draw_phases(records: Sequence[Record], title: str, path: Path) -> bool:
 
 
 def _share(records: Sequence[Record]) -> tuple[float, str]:
-    share = 100 * float(np.mean([record["followed"] / len(record["selected"]) for record in records]))
-    return share, f"{share:.0f}\n{sum(record['feasible'] for record in records)} of {len(records)}"
+    share = _followed(records)
+    return share, f"{share}\n{sum(record['feasible'] for record in records)} of {len(records)}"
 
 
 def _unseen_gain(records: Sequence[Record]) -> tuple[float, str]:
