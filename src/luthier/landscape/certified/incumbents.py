@@ -15,6 +15,7 @@ from luthier.landscape.curve import LineCurve, reach_of
 from luthier.landscape.lines.places import Choice, best_places
 from luthier.landscape.list_problem import ListProblem
 
+WIDEST = Choice()  # checked once
 SWEEPS = 10  # over the coordinates, at most
 LINES, TURNS = 32, 12  # random lines at a time, and how often in a row at most
 
@@ -80,7 +81,7 @@ def _step(
 ) -> tuple[Float64, float]:
     """Return the best point of a line, if a re-rank says that it is better than a gain, else where it was."""
     limits = box.limits(here, direction)
-    places = best_places(curve, Choice(), limits=limits, reach=reach_of(here, direction), above=gain)
+    places = best_places(curve, WIDEST, limits=limits, reach=reach_of(here, direction), above=gain)
     if len(places.positions):
         moved = np.clip(here + places.positions[0] * direction, box.low, box.high)
         reached = problem.gain(moved)
