@@ -203,7 +203,7 @@ def test_heights_moved_from_place_to_place_hide_no_row(seed, kind):
 
 
 def test_what_float32_cannot_hold_is_not_sighted():
-    ready = Envelopes(np.array([0, 30]), np.arange(30.0)[:, None])
+    ready = Envelopes(np.array([0, 40]), np.arange(40.0)[:, None])
     assert ready.projections_at(np.array([1e30])) is None
     assert ready.highest(np.array([1e30]), ready.projections_at(np.ones(1))) is None
     assert Envelopes(np.array([0, 2]), np.ones((2, 1))).projections_at(np.ones(1)) is None  # so few are sorted

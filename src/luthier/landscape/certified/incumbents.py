@@ -17,6 +17,7 @@ from luthier.landscape.list_problem import ListProblem
 
 WIDEST = Choice()  # checked once
 SWEEPS = 10  # over the coordinates, at most
+STRAY = 0.05  # deviation of points near another one, in sides of the box
 LINES, TURNS = 32, 12  # random lines at a time, and how often in a row at most
 
 
@@ -74,6 +75,13 @@ def wander(problem: ListProblem, box: Walled, point: Float64, rng: np.random.Gen
         here = climb(problem, box, here)
         gain = problem.gain(here)
     return here
+
+
+def stray(box: Walled, point: Float64, rng: np.random.Generator) -> Float64:
+    """Return a random point of a box near one of its points, (P,) → (P,)."""
+    moved = np.clip(point + STRAY * (box.high - box.low) * rng.standard_normal(len(point)), box.low, box.high)
+    share = min(1.0, box.limits(point, moved - point)[1])  # walls may be nearer
+    return np.clip(point + share * (moved - point), box.low, box.high)
 
 
 def _step(
