@@ -110,9 +110,12 @@ def _first(found: Open) -> Open:
 
 
 BATCH = 64  # boxes that are split at a time
-LARGE = 4096  # boxes from which on a search is large: random lines are searched, too
-SMALL_CLIMBS = 6  # line searches before that
-PACE = 200  # boxes after which line searches are due then, times the square of their number: ever fewer of the time
+SMALL_CLIMBS = 6  # line searches of a small search, each time there are four times as many boxes
+LARGE = 4**SMALL_CLIMBS  # boxes from which on a search is large: random lines are searched, too
+PACE, MORE_ROWS = (
+    100,
+    500,
+)  # boxes until the n-th search then, over n²; one more for so many rows, for lines take longer
 TOPS = 4  # different ends of line searches that are kept: others start near them
 CENTRED = 4  # of so many line searches one starts from a centre
 MOST_KEPT = 1 << 28  # open rows kept by all boxes together (1 GB); then boxes keep those of the one they were cut from
@@ -159,12 +162,16 @@ class Search:
     def __init__(self, boxes: Boxes, standing: Explanation, *, gap: float, threads: int = 1) -> None:
         self.boxes, self.standing, self.gap, self.threads = boxes, standing, gap, threads
         self._lines = problem_of_rows(boxes.problem, boxes.rows)
+        self._pace = PACE + len(boxes.rows.heights) // MORE_ROWS
 
     @property
     def _climb_at(self) -> int:
-        """The number of boxes after which lines are searched: at once, each time it is four times as large, then ever rarer."""
+        """The number of boxes after which lines are searched: at once, then each time it is four times as large.
+
+        In large searches it grows as the square of how often they were: ever less of the time.
+        """
         climbs = self.standing.climbs
-        return 4**climbs if climbs <= SMALL_CLIMBS else LARGE + PACE * (climbs - SMALL_CLIMBS) ** 2
+        return 4**climbs if climbs <= SMALL_CLIMBS else LARGE + self._pace * (climbs - SMALL_CLIMBS) ** 2
 
     @classmethod
     def begin(cls, boxes: Boxes, weights: Float64, *, gap: float, threads: int = 1) -> Search:
@@ -316,7 +323,7 @@ class Search:
     def _climb(self, found: list[Box | None]) -> None:
         """Search lines from the best centre of a batch; in a large search mostly from near a good end of earlier ones.
 
-        These ends are where bounds and centres say little: the best weights lie among many that are nearly as good.
+        Good weights lie beside others: from there lines lead higher than from centres, or from anywhere.
         """
         standing = self.standing
         standing.climbs += 1
