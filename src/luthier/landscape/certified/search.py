@@ -171,7 +171,7 @@ class Search:
         In large searches it grows as the square of how often they were: ever less of the time.
         """
         climbs = self.standing.climbs
-        return 4**climbs if climbs <= SMALL_CLIMBS else LARGE + self._pace * (climbs - SMALL_CLIMBS) ** 2
+        return int(4**climbs if climbs <= SMALL_CLIMBS else LARGE + self._pace * (climbs - SMALL_CLIMBS) ** 2)
 
     @classmethod
     def begin(cls, boxes: Boxes, weights: Float64, *, gap: float, threads: int = 1) -> Search:
