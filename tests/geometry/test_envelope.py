@@ -43,9 +43,10 @@ def assert_same(one, other):
             np.testing.assert_array_equal(getattr(x, part), getattr(y, part))
 
 
-@pytest.fixture
-def always_fast(monkeypatch):
-    monkeypatch.setattr(module, "FEW_ROWS", 1)
+@pytest.fixture(params=[1, 64])
+def fewest(monkeypatch, request):
+    """Segments with less rows are sorted whole: none, or some."""
+    monkeypatch.setattr(module, "FEW_ROWS", request.param)
 
 
 def test_a_hand_worked_envelope():
@@ -67,8 +68,10 @@ def test_envelopes_are_exact_on_integers_with_ties(segments):
     offsets = np.cumsum([0, *map(len, segments)])
     start, directions = np.array([1.0, -2.0, 1.0]), np.array([[1.0, 0, 0], [0, 0, 1], [1, 1, -2], [0, 0, 0]])
     ready = Envelopes(offsets, features)
-    ready._fits = True
-    for found in (ready.along(start, directions), ready.along_sorted(start, directions)):
+    ready._fits, fast = True, []
+    for ready._few in (1, 4, 10):  # none is sorted whole, some, all
+        fast.append(ready.along(start, directions))
+    for found in (*fast, ready.along_sorted(start, directions)):
         for envelope, direction in zip(found, directions, strict=True):
             a, b = features @ start, features @ direction
             for s in range(len(segments)):
@@ -97,7 +100,7 @@ def make(kind, rng, n_rows):
 
 
 @pytest.mark.parametrize("kind", ["normal", "integers", "far", "uneven", "tiny", "copies", "rounded", "lonely"])
-def test_the_fast_way_finds_what_sorting_finds(kind, always_fast):
+def test_the_fast_way_finds_what_sorting_finds(kind, fewest):
     rng = np.random.default_rng(3)
     lengths = [1, 2, 200, 63, 64, 65, 7]
     features = make(kind, rng, sum(lengths))
@@ -200,7 +203,7 @@ def test_heights_moved_from_place_to_place_hide_no_row(seed, kind):
 
 
 def test_what_float32_cannot_hold_is_not_sighted():
-    ready = Envelopes(np.array([0, 30]), np.arange(30.0)[:, None])
+    ready = Envelopes(np.array([0, 40]), np.arange(40.0)[:, None])
     assert ready.projections_at(np.array([1e30])) is None
     assert ready.highest(np.array([1e30]), ready.projections_at(np.ones(1))) is None
     assert Envelopes(np.array([0, 2]), np.ones((2, 1))).projections_at(np.ones(1)) is None  # so few are sorted

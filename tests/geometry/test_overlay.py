@@ -222,12 +222,25 @@ def test_rows_that_lead_nowhere_in_a_window_change_nothing(seed, monkeypatch):
     monkeypatch.setattr(subdivision, "FEW_ROWS", 1)
     found = Subdivisions.make(offsets, points, window)
     left = found.grid.leading_rows(offsets, window)
-    monkeypatch.setattr(Grid, "leading_rows", lambda self, offsets, window: np.arange(len(self.heights)))
+    monkeypatch.setattr(Grid, "leading_rows", lambda self, *_, **__: np.arange(len(self.heights)))
     all_rows = Subdivisions.make(offsets, points, window)
     assert len(found.rows) <= len(left)
     np.testing.assert_array_equal(found.rows, all_rows.rows)
     for one, other in zip(found.arrays, all_rows.arrays, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_threads_find_the_same_faces(monkeypatch):
+    rng = np.random.default_rng(2)
+    offsets = offsets_from_counts(np.append(rng.integers(1, 40, size=7), [1, 1, 1]))
+    points = rng.normal(size=(offsets[-1], 3))
+    one = Subdivisions.make(offsets, points, SQUARE)
+    monkeypatch.setattr(subdivision, "LISTS_AT_ONCE", 3)
+    for threads in (1, 3):
+        found = Subdivisions.make(offsets, points, SQUARE, threads=threads)
+        np.testing.assert_array_equal(found.rows, one.rows)
+        for part, other in zip(found.arrays, one.arrays, strict=True):
+            np.testing.assert_array_equal(part, other)
 
 
 def test_most_rows_lead_nowhere():

@@ -11,8 +11,10 @@ from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.certified import box as box_module
+from luthier.landscape.certified import search as search_module
 from luthier.landscape.certified.box import Boxes, first_moments
 from luthier.landscape.certified.certify import CertifyOptions, certify
+from luthier.landscape.certified.incumbents import Walled, stray
 from luthier.landscape.certified.rows import bundled
 from luthier.landscape.certified.space import (
     all_directions,
@@ -136,7 +138,11 @@ def test_the_optimum_of_a_plane_is_that_of_its_enumerated_cells(spec, principal)
 
 
 @compiled
-def test_the_answer_is_the_same_for_any_number_of_threads_and_after_a_stop(tmp_path):
+@pytest.mark.parametrize("large", [False, True])
+def test_the_answer_is_the_same_for_any_number_of_threads_and_after_a_stop(tmp_path, monkeypatch, large):
+    if large:  # soon: searches of random lines from where others ended
+        for name, value in {"SMALL_CLIMBS": 2, "LARGE": 16, "PACE": 1, "TOPS": 2}.items():
+            monkeypatch.setattr(search_module, name, value)
     problem = draw_problem("bleu", 5, sentences=10, k=10, whole=False)
     space = reach_space(problem, plane_of(3), 2.0, principal=True)
     path = str(tmp_path / "search.npz")
@@ -148,6 +154,16 @@ def test_the_answer_is_the_same_for_any_number_of_threads_and_after_a_stop(tmp_p
     for other in (two, rest):
         assert other.weights.tobytes() == one.weights.tobytes()
         assert other.as_dict() == one.as_dict()
+
+
+def test_a_point_near_another_one_is_within_box_and_walls():
+    rng, walls = np.random.default_rng(0), np.array([[-1.0, 1.0, 1.0]])  # the others are at most 1 together
+    box = Walled(np.array([1.0, -2.0, -2.0]), np.array([1.0, 2.0, 2.0]), walls)
+    point = np.array([1.0, 1.9, -1.0])
+    found = np.array([stray(box, point, rng) for _ in range(200)])
+    assert np.all((found >= box.low) & (found <= box.high))
+    assert np.all(found @ walls[0] <= 1e-12)
+    assert len(np.unique(found, axis=0)) > 150
 
 
 @compiled

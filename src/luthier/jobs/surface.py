@@ -180,7 +180,7 @@ def surface(
     problem = ListProblem.of(pool, as_metric(metric))
     subspace = read_subspace(pool, start, axes_at(axis), expected=2)
     unseen = None if heldout is None else pool_at(heldout)
-    plane = Plane.make(problem, subspace, read_window(problem, subspace, windows, whole=whole))
+    plane = Plane.make(problem, subspace, read_window(problem, subspace, windows, whole=whole), threads=threads)
     settings = SurfaceOptions(
         stream=not record,
         keep=keep,

@@ -254,11 +254,29 @@ def sorted_envelopes(a, b, offsets, segment, events):
 
 
 @kernel
-def fast_envelopes(rows, w, bounds, directions, units, sighted, segment, events):
+def sort_segment(rows, segment, start, directions, used, lines, scratch, events):
+    """Write the envelopes of one segment along all directions: all of its lines are sorted and stacked."""
+    first, k = rows.offsets[segment], rows.offsets[segment + 1] - rows.offsets[segment]
+    features, (starts, kept, order) = rows.features, scratch
+    for r in range(k):
+        lines.rows[r], lines.a[r] = r, dot(features, first + r, start.used, start.n, start.coefficients)
+    for q in range(len(directions)):
+        d = directions[q]
+        n_used = nonzero(d, used)
+        for r in range(k):
+            lines.b[r] = dot(features, first + r, used, n_used, d)
+        sort_by_slope(lines.b, order, k)
+        n = stack_lines(lines.a, lines.b, order, k, starts, kept)
+        write_events(events, q, segment, first, n, starts, kept, lines.b, lines.rows)
+
+
+@kernel
+def fast_envelopes(rows, w, bounds, directions, units, few, sighted, segment, events):
     """Write the envelopes of all segments along all directions, as `sorted_envelopes` does.
 
     Every line is seen in float32 first: three passes find five high lines and drop what lies under
-    them for certain. The rest are computed in float64, sorted and stacked. Where rows have been `sighted` at w, (M,),
+    them for certain. The rest are computed in float64, sorted and stacked, as are all lines of segments with less than
+    `few`. Where rows have been `sighted` at w, (M,),
     they are not projected again; `bounds` (D,) are the sizes of all that was added for that.
     """
     offsets, n_columns = rows.offsets, rows.features.shape[1]
@@ -279,6 +297,12 @@ def fast_envelopes(rows, w, bounds, directions, units, sighted, segment, events)
         k = last - first
         if not has_room(events, k):
             break
+        if k < few:
+            sort_segment(
+                rows, segment, Vector(w, used_w, n_w), directions, used_d, lines, (starts, kept, order), events
+            )
+            segment += 1
+            continue
         columns = rows.copy[n_columns * first : n_columns * last].reshape((n_columns, k))
         wide = (k + LANES - 1) // LANES
         seen = Seen(a32[:wide], b32[:wide], flags[: wide * LANES], lanes, chosen, probes, vertices)

@@ -199,23 +199,39 @@ def lower_floors(a, b, bound_a, bound_b, vertices, floors):
 
 
 @inner_kernel
-def gather(features, first, k, flags, w, used_w, n_w, d, used_d, n_d, low, high, lines):
-    """Write row, a and b of the lines that may be on the envelope; return how many."""
+def flagged(features, first, k, flags, lines):
+    """Write which lines have a flag; return how many.
+
+    Something of each of their rows is read: then all come from memory at once, and not one after another when they are
+    summed.
+    """
     rows, a, b = lines
+    middle, last = features.shape[1] // 2, features.shape[1] - 1
     words = flags.view(np.uint64)
     n = 0
     for group in range((k + 7) >> 3):
         if words[group] == 0:
             continue
         for r in range(8 * group, min(8 * group + 8, k)):
-            if flags[r] == 0:
-                continue
-            slope = dot(features, first + r, used_d, n_d, d)
-            if flags[r] == 2 and low <= slope <= high:
-                continue
-            rows[n], a[n], b[n] = r, dot(features, first + r, used_w, n_w, w), slope
-            n += 1
+            if flags[r] != 0:
+                rows[n], a[n], b[n] = r, features[first + r, 0] + features[first + r, middle], features[first + r, last]
+                n += 1
     return n
+
+
+@inner_kernel
+def gather(features, first, n, flags, w, used_w, n_w, d, used_d, n_d, low, high, lines):
+    """Write row, a and b of the flagged lines, n of them, that may be on the envelope; return how many."""
+    rows, a, b = lines
+    kept = 0
+    for i in range(n):
+        r = rows[i]
+        slope = dot(features, first + r, used_d, n_d, d)
+        if flags[r] == 2 and low <= slope <= high:
+            continue
+        rows[kept], a[kept], b[kept] = r, dot(features, first + r, used_w, n_w, w), slope
+        kept += 1
+    return kept
 
 
 @inner_kernel
@@ -257,12 +273,15 @@ def survivors(rows, segment, start, along, limits, top, seen, lines):
     lay_polyline(probe_a, probe_b, reach, middle, vertices[0])
     lower_floors(probe_a, probe_b, 2.0 * bound_a, 2.0 * bound_b, vertices[0], vertices[1])
     low, high = np.float32(-np.inf), np.float32(np.inf)
-    gentle, steep = np.inf, -np.inf  # slopes between which none is extreme
-    if differ and n_d == 1 and exact[segment, used_d[0]] and abs(d[used_d[0]]) == 1.0:
+    exactly = n_d == 1 and exact[segment, used_d[0]] and abs(d[used_d[0]]) == 1.0
+    if differ and exactly:
         low, high = flat_b[left], flat_b[right]  # slopes are what they seem, and ties of them are ties
     elif differ:
         low, high = np.float32(probe_b[0] + 2.0 * bound_b), np.float32(probe_b[4] - 2.0 * bound_b)
+    mark(flat_a, flat_b, vertices[0], vertices[1], low, high, flags)
+    n = flagged(features, first, k, flags, lines)
+    gentle, steep = np.inf, -np.inf  # slopes between which none is extreme
+    if differ and not exactly:
         gentle = dot(features, first + left, used_d, n_d, d)
         steep = dot(features, first + right, used_d, n_d, d)
-    mark(flat_a, flat_b, vertices[0], vertices[1], low, high, flags)
-    return gather(features, first, k, flags, w, used_w, n_w, d, used_d, n_d, gentle, steep, lines)
+    return gather(features, first, n, flags, w, used_w, n_w, d, used_d, n_d, gentle, steep, lines)

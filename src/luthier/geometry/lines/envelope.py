@@ -40,7 +40,7 @@ from luthier.geometry.lines import _survivor_kernels as survivor_kernels
 UNIT32, UNIT64, TINY, LARGEST = 2.0**-24, 2.0**-53, 2.0**-90, 2.0**50
 # The outer two probes look this far, in units of the largest possible ratio of a to b.
 REACH = 4.0
-FEW_ROWS = 24  # in shorter segments sorting everything is as fast
+FEW_ROWS = 32  # shorter segments are sorted whole: to look at all lines in vectors costs more
 NOTHING: Float32 = frozen(np.zeros(0, np.float32))
 EVENTS_PER_SEGMENT = 24  # room made at first; it doubles where that is too little
 
@@ -126,7 +126,8 @@ class Envelopes:
         largest = float(size.max(initial=0.0))
         if not np.isfinite(largest):
             raise LuthierError("features must be finite numbers")
-        self._fits = largest <= LARGEST / 2 and self._longest >= FEW_ROWS
+        self._few = FEW_ROWS
+        self._fits = largest <= LARGEST / 2 and self._longest >= self._few
 
     def along(self, start: Float64, directions: Float64, sighting: Projections | None = None) -> list[Envelope]:
         """Return the envelope along ``start + t·direction`` for each direction, (D,) and (Q, D).
@@ -142,10 +143,12 @@ class Envelopes:
         units = self._units(0 if near is None else near.moves)
         bounds, sighted = (start, NOTHING) if near is None else (near.sizes, near.heights)
         events = _room_for(len(directions), len(self.offsets) - 1, self._longest)
-        segment = kernels.fast_envelopes(self._rows, start, bounds, directions, units, sighted, 0, events)
+        segment = kernels.fast_envelopes(self._rows, start, bounds, directions, units, self._few, sighted, 0, events)
         while segment < len(self.offsets) - 1:
             events = _with_more_room(events)
-            segment = kernels.fast_envelopes(self._rows, start, bounds, directions, units, sighted, segment, events)
+            segment = kernels.fast_envelopes(
+                self._rows, start, bounds, directions, units, self._few, sighted, segment, events
+            )
         return _envelopes(events)
 
     def projections_at(self, weights: Float64) -> Projections | None:

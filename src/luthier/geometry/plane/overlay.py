@@ -202,14 +202,22 @@ class Overlay:
     noise : (N, 3) float64, optional
         How wrong c, p and q of the difference of two rows of each list may be: cells smaller than that makes them
         count as without area. By default they are exact.
+    threads : int
+        That find the faces of the lists.
     """
 
     def __init__(
-        self, offsets: Int64, points: Float64, window: Window | None = None, *, noise: Float64 | None = None
+        self,
+        offsets: Int64,
+        points: Float64,
+        window: Window | None = None,
+        *,
+        noise: Float64 | None = None,
+        threads: int = 1,
     ) -> None:
         self.offsets, self.points = flat(np.asarray(offsets, np.int64)), flat(np.asarray(points, np.float64))
         self.window = window or Window()
-        self.faces = Subdivisions.make(self.offsets, self.points, self.window, noise)
+        self.faces = Subdivisions.make(self.offsets, self.points, self.window, noise, threads=threads)
         self.blur = BLUR * float(self.faces.arrays.noise.max())
         self.edges = Edges.make(self.faces, self.blur)
         self._single = flat(self.faces.offsets[:-1][self.faces.counts == 1])

@@ -14,6 +14,7 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.core.segments import segment_of_rows
+from luthier.core.threads import map_in_order
 from luthier.geometry.plane import _face_kernels as kernels
 from luthier.geometry.plane import _grid_kernels as grid_kernels
 
@@ -97,7 +98,7 @@ class Grid:
         grid_kernels.lay(points, offsets, flat(factors), heights)
         return cls(flat(heights), (int(columns[0] - columns[1]), int(columns[0] - columns[2])), np.ldexp(1.0, -powers))
 
-    def leading_rows(self, offsets: Int64, window: Window) -> Int64:
+    def leading_rows(self, offsets: Int64, window: Window, *, threads: int = 1) -> Int64:
         """Return rows, ascending, among which are all that are the highest of their list somewhere in a window."""
         if not window.bounded or len(self.heights) == len(offsets) - 1:
             return np.arange(len(self.heights))
@@ -105,9 +106,13 @@ class Grid:
         share = np.linspace(0.0, 1.0, BOXES + 1)
         xs, ys = x_low + share * (x_high - x_low), y_low + share * (y_high - y_low)
         xs[-1], ys[-1] = x_high, y_high
-        rows = np.empty(len(self.heights), np.int64)
-        n = grid_kernels.leading(self.heights, flat(offsets), xs, ys, FEW_ROWS, rows)
-        return rows[:n]
+
+        def look(lists: range) -> Int64:
+            own = flat(offsets[lists.start : lists.stop + 1])
+            rows = np.empty(int(own[-1] - own[0]), np.int64)
+            return rows[: grid_kernels.leading(self.heights, own, xs, ys, FEW_ROWS, rows)]
+
+        return np.concatenate(list(map_in_order(look, _ranges(len(offsets) - 1), threads)))
 
     def noise(self, noise: Float64 | None) -> Float64:
         """Return how wrong c, p and q of a difference of two rows of a list may be, in units of its grid, (N, 3).
@@ -115,6 +120,11 @@ class Grid:
         `noise` (N, 3) is how wrong they were before; laying them on the grid has rounded both rows.
         """
         return flat(ROUNDED + (np.zeros(self.steps.shape) if noise is None else noise / self.steps))
+
+
+def _ranges(n_lists: int) -> list[range]:
+    """Return all lists, some at a time."""
+    return [range(low, min(low + LISTS_AT_ONCE, n_lists)) for low in range(0, n_lists, LISTS_AT_ONCE)]
 
 
 def _exponents(values: Float64) -> Int64:
@@ -155,10 +165,12 @@ class Subdivisions:
     window: Window
 
     @classmethod
-    def make(cls, offsets: Int64, points: Float64, window: Window, noise: Float64 | None = None) -> Subdivisions:
+    def make(
+        cls, offsets: Int64, points: Float64, window: Window, noise: Float64 | None = None, *, threads: int = 1
+    ) -> Subdivisions:
         """Divide the window by each list of rows ``(c, p, q)``, (M, 3); O(K · faces) for a list of K rows.
 
-        `noise` (N, 3) is how wrong c, p and q of a difference of two rows may be.
+        `noise` (N, 3) is how wrong c, p and q of a difference of two rows may be. Threads share the lists.
         """
         offsets, points = flat(np.asarray(offsets, np.int64)), flat(np.asarray(points, np.float64))
         if points.ndim != 2 or points.shape[1] != 3 or len(points) != offsets[-1] or np.any(np.diff(offsets) < 1):
@@ -167,29 +179,14 @@ class Subdivisions:
             raise LuthierError("expected finite scores, found others")
         grid = Grid.lay(offsets, points)
         border = flat(border_lines(window, grid))
-        leading = grid.leading_rows(offsets, window)
+        leading = grid.leading_rows(offsets, window, threads=threads)
         offsets, heights = flat(np.searchsorted(leading, offsets)), flat(grid.heights[leading])
         units, owner = grid.noise(noise), flat(segment_of_rows(offsets))
-        rows, ptrs, sides, counts, tied = [], [np.zeros(1, np.int64)], [], [], []
-        for low in range(0, len(offsets) - 1, LISTS_AT_ONCE):
-            high = min(low + LISTS_AT_ONCE, len(offsets) - 1)
-            size = int(offsets[high] - offsets[low])
-            found = kernels.Found(
-                np.empty(size, np.int64),
-                np.zeros(size + 1, np.int64),
-                np.empty(8 * size + 16 * (high - low), np.int64),
-                np.empty(high - low, np.int64),
-                np.empty(high - low, np.bool_),
-            )
-            if size == high - low:  # lists of one row: the face of each is the window
-                n = _take_windows(found, int(offsets[low]))
-            else:
-                n = without_fault(kernels.subdivide(heights, offsets, low, high, border, units, owner, found))
-            rows.append(found.rows[:n].copy())
-            ptrs.append(found.ptr[1 : n + 1] + ptrs[-1][-1])
-            sides.append(found.sides[: found.ptr[n]].copy())
-            counts.append(found.counts)
-            tied.append(found.tied)
+        given = heights, offsets, border, units, owner
+        parts = map_in_order(lambda lists: _divided(lists, *given), _ranges(len(offsets) - 1), threads)
+        rows, ptrs, sides, counts, tied = zip(*parts, strict=True)
+        firsts = np.cumsum([0, *(len(part) for part in sides)])[:-1]
+        starts = [np.zeros(1, np.int64), *(part + first for part, first in zip(ptrs, firsts, strict=True))]
         all_rows, all_sides = np.concatenate(rows), np.concatenate(sides)
         face_of_row = np.full(len(leading), -1, np.int64)
         face_of_row[all_rows] = np.arange(len(all_rows))
@@ -199,7 +196,7 @@ class Subdivisions:
         arrays = kernels.Faces(
             z=flat(heights[all_rows]),
             border=border,
-            ptr=flat(np.concatenate(ptrs)),
+            ptr=flat(np.concatenate(starts)),
             sides=flat(all_sides),
             owner=flat(np.repeat(np.arange(len(each)), each)),
             busy=flat(np.flatnonzero(each > 1)),
@@ -224,6 +221,27 @@ class Subdivisions:
         return kernels.Polygon(
             np.empty((size, 2), np.int64), np.empty((size, 3)), np.empty((size, 6)), np.empty(size, np.int64)
         )
+
+
+def _divided(
+    lists: range, heights: Float64, offsets: Int64, border: Float64, units: Float64, owner: Int64
+) -> kernels.Found:
+    """Return the faces of some lists; their ends are counted from the first of them."""
+    low, high = lists.start, lists.stop
+    size = int(offsets[high] - offsets[low])
+    found = kernels.Found(
+        np.empty(size, np.int64),
+        np.zeros(size + 1, np.int64),
+        np.empty(8 * size + 16 * (high - low), np.int64),
+        np.empty(high - low, np.int64),
+        np.empty(high - low, np.bool_),
+    )
+    if size == high - low:  # lists of one row: the face of each is the window
+        n = _take_windows(found, int(offsets[low]))
+    else:
+        n = without_fault(kernels.subdivide(heights, offsets, low, high, border, units, owner, found))
+    sides = found.sides[: found.ptr[n]].copy()
+    return kernels.Found(found.rows[:n].copy(), found.ptr[1 : n + 1], sides, found.counts, found.tied)
 
 
 def without_fault(n: int) -> int:

@@ -62,6 +62,8 @@ def save_search(path: str, search: Search) -> None:
         "list_counts": np.array([len(s.lists) for s in sets], np.int64),
         "fixed": _stacked([s.fixed for s in sets], n_stats),
         "weights": standing.weights,
+        "top_gains": np.array([gain for gain, _ in standing.tops]),
+        "tops": _stacked([top for _, top in standing.tops], len(search.boxes.space.matrix)),
     }
     tally = {name: getattr(standing, name) for name in ("gain", "closed", "boxes", "serial", "climbs", "kept")}
     write_state(path, identity_of(search.boxes, search.gap), tally, state)
@@ -85,7 +87,7 @@ def load_search(path: str, boxes: Boxes, *, gap: float, threads: int) -> Search:
             raise LuthierError("its weights are no weights of this problem")
         if standing.gain != boxes.problem.gain(standing.weights):
             raise LuthierError("its weights have another gain")
-        standing.heap = _waiting(boxes, state)
+        standing.heap, standing.tops = _waiting(boxes, state), _tops(boxes, state)
     return Search(boxes, standing, gap=gap, threads=threads)
 
 
@@ -114,6 +116,16 @@ def _waiting(boxes: Boxes, state: Arrays) -> list[Waiting]:
         box = Box(low.copy(), high.copy(), sets[at], float(bound), int(axis), low.copy(), sets[at].fixed, moment.copy())
         found.append(Waiting(-box.bound, int(serial), box))
     return found
+
+
+def _tops(boxes: Boxes, state: Arrays) -> list[tuple[float, Float64]]:
+    """Return where line searches led, after checks that the points are some of the space."""
+    gains, tops, space = state["top_gains"], state["tops"], boxes.space
+    if tops.shape != (len(gains), len(space.matrix)) or not np.all(np.isfinite(gains)):
+        raise LuthierError("its points are none of this space")
+    if not all(np.any(np.all((space.lows <= top) & (top <= space.highs), axis=1)) for top in tops):
+        raise LuthierError("its points lie in no box of this space")
+    return [(float(gain), top.copy()) for gain, top in zip(gains, tops, strict=True)]
 
 
 def _sets(boxes: Boxes, state: Arrays) -> list[Open]:

@@ -15,7 +15,9 @@ from luthier.landscape.curve import LineCurve, reach_of
 from luthier.landscape.lines.places import Choice, best_places
 from luthier.landscape.list_problem import ListProblem
 
+WIDEST = Choice()  # checked once
 SWEEPS = 10  # over the coordinates, at most
+STRAY = 0.05  # deviation of points near another one, in sides of the box
 LINES, TURNS = 32, 12  # random lines at a time, and how often in a row at most
 
 
@@ -75,12 +77,19 @@ def wander(problem: ListProblem, box: Walled, point: Float64, rng: np.random.Gen
     return here
 
 
+def stray(box: Walled, point: Float64, rng: np.random.Generator) -> Float64:
+    """Return a random point of a box near one of its points, (P,) → (P,)."""
+    moved = np.clip(point + STRAY * (box.high - box.low) * rng.standard_normal(len(point)), box.low, box.high)
+    share = min(1.0, box.limits(point, moved - point)[1])  # walls may be nearer
+    return np.clip(point + share * (moved - point), box.low, box.high)
+
+
 def _step(
     problem: ListProblem, box: Walled, here: Float64, gain: float, direction: Float64, curve: LineCurve
 ) -> tuple[Float64, float]:
     """Return the best point of a line, if a re-rank says that it is better than a gain, else where it was."""
     limits = box.limits(here, direction)
-    places = best_places(curve, Choice(), limits=limits, reach=reach_of(here, direction), above=gain)
+    places = best_places(curve, WIDEST, limits=limits, reach=reach_of(here, direction), above=gain)
     if len(places.positions):
         moved = np.clip(here + places.positions[0] * direction, box.low, box.high)
         reached = problem.gain(moved)

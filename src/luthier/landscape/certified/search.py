@@ -22,7 +22,7 @@ from luthier.core.threads import executor
 from luthier.landscape.certified._box_kernels import Open
 from luthier.landscape.certified.box import Box, Boxes, Task, first_moments
 from luthier.landscape.certified.certificate import Certificate
-from luthier.landscape.certified.incumbents import Walled, climb, problem_of_rows, wander
+from luthier.landscape.certified.incumbents import Walled, climb, problem_of_rows, stray, wander
 from luthier.landscape.certified.rows import Rows, middle_of
 from luthier.landscape.certified.space import box_volume
 
@@ -110,8 +110,14 @@ def _first(found: Open) -> Open:
 
 
 BATCH = 64  # boxes that are split at a time
-CLIMBED = 3  # centres of a batch from which lines are searched in a large search
-LARGE = 4096  # boxes from which on a search is large: random lines are searched, too
+SMALL_CLIMBS = 6  # line searches of a small search, each time there are four times as many boxes
+LARGE = 4**SMALL_CLIMBS  # boxes from which on a search is large: random lines are searched, too
+PACE, MORE_ROWS = (
+    100,
+    500,
+)  # boxes until the n-th search then, over n²; one more for so many rows, for lines take longer
+TOPS = 4  # different ends of line searches that are kept: others start near them
+CENTRED = 4  # of so many line searches one starts from a centre
 MOST_KEPT = 1 << 28  # open rows kept by all boxes together (1 GB); then boxes keep those of the one they were cut from
 
 
@@ -135,6 +141,8 @@ class Explanation:
         The highest bound of anything that was closed.
     boxes, climbs, kept : int
         Boxes looked at; line searches so far; rows that waiting boxes keep.
+    tops : list of (gain, (P,))
+        The best points that line searches led to, the best first; their gains differ.
     """
 
     weights: Float64
@@ -145,6 +153,7 @@ class Explanation:
     climbs: int = 0
     kept: int = 0
     heap: list[Waiting] = dataclasses.field(default_factory=list)
+    tops: list[tuple[float, Float64]] = dataclasses.field(default_factory=list)
 
 
 class Search:
@@ -153,14 +162,16 @@ class Search:
     def __init__(self, boxes: Boxes, standing: Explanation, *, gap: float, threads: int = 1) -> None:
         self.boxes, self.standing, self.gap, self.threads = boxes, standing, gap, threads
         self._lines = problem_of_rows(boxes.problem, boxes.rows)
+        self._pace = PACE + len(boxes.rows.heights) // MORE_ROWS
 
     @property
     def _climb_at(self) -> int:
-        """The number of boxes after which line searches are due: at once, then each time it is four times as large.
+        """The number of boxes after which lines are searched: at once, then each time it is four times as large.
 
-        In large searches, which know more of where good weights are, each time it is twice as large.
+        In large searches it grows as the square of how often they were: ever less of the time.
         """
-        return int(min(4**self.standing.climbs, LARGE * 2.0 ** (self.standing.climbs - 6)))
+        climbs = self.standing.climbs
+        return int(4**climbs if climbs <= SMALL_CLIMBS else LARGE + self._pace * (climbs - SMALL_CLIMBS) ** 2)
 
     @classmethod
     def begin(cls, boxes: Boxes, weights: Float64, *, gap: float, threads: int = 1) -> Search:
@@ -310,21 +321,37 @@ class Search:
         return gain >= standing.gain
 
     def _climb(self, found: list[Box | None]) -> None:
-        """Search lines from the best centre of a batch; in a large search from several, and from the best so far."""
-        self.standing.climbs += 1
+        """Search lines from the best centre of a batch; in a large search mostly from near a good end of earlier ones.
+
+        Good weights lie beside others: from there lines lead higher than from centres, or from anywhere.
+        """
+        standing = self.standing
+        standing.climbs += 1
+        large, tops = standing.boxes >= LARGE, standing.tops
+        rng = make_rng(standing.climbs) if large else None
+        if rng is not None and len(tops) == TOPS and standing.climbs % CENTRED:
+            top = tops[int(rng.integers(TOPS))][1]
+            self._climb_from(stray(self._box_of(top), top, rng), rng)
+            return
         guesses, inside = self._guesses([box for box in found if box is not None])
-        rng, large = make_rng(self.standing.climbs), self.standing.boxes >= LARGE
-        for place in np.argsort(-guesses, kind="stable")[: CLIMBED if large else 1]:
-            self._climb_from(inside[place].point, rng if large else None)
-        here = self.boxes.space.place(self.standing.weights) if large else None
-        if here is not None:
-            self._climb_from(here, rng)
+        for place in np.argsort(-guesses, kind="stable")[: 1 if len(tops) == TOPS or not large else TOPS]:
+            self._climb_from(inside[place].point, rng)
 
     def _climb_from(self, point: Float64, rng: np.random.Generator | None = None) -> None:
         """Search lines from a point, within the root box that it lies in: coordinates, and random ones by `rng`."""
+        box, tops = self._box_of(point), self.standing.tops
+        reached = climb(self._lines, box, point) if rng is None else wander(self._lines, box, point, rng)
+        if not self.boxes.space.holds(reached):
+            return
+        self._adopt(reached)
+        gain = self._lines.gain(reached)
+        if all(gain != other for other, _ in tops):
+            tops.append((gain, reached))
+            tops.sort(key=lambda top: -top[0])
+            del tops[TOPS:]
+
+    def _box_of(self, point: Float64) -> Walled:
+        """Return the root box that a point lies in."""
         space = self.boxes.space
         root = int(np.argmax(np.all((space.lows <= point) & (point <= space.highs), axis=1)))
-        walled = Walled(space.lows[root], space.highs[root], space.walls)
-        reached = climb(self._lines, walled, point) if rng is None else wander(self._lines, walled, point, rng)
-        if space.holds(reached):
-            self._adopt(reached)
+        return Walled(space.lows[root], space.highs[root], space.walls)

@@ -121,19 +121,22 @@ class Plane:
         What is looked at.
     points : (M, 3) float64
         Heights of the rows: c + x·p + y·q.
+    threads : int
+        That find the faces of the lists.
     """
 
     problem: ListProblem
     subspace: Subspace
     window: Window
     points: Float64
+    threads: int = 1
 
     @classmethod
-    def make(cls, problem: ListProblem, subspace: Subspace, window: Window | None = None) -> Plane:
+    def make(cls, problem: ListProblem, subspace: Subspace, window: Window | None = None, *, threads: int = 1) -> Plane:
         """Return the plane of a problem; without a window, all of it."""
         if subspace.n_axes != 2:
             raise LuthierError(f"expected a plane, which has two axes, found {subspace.n_axes} axes")
-        return cls(problem, subspace, window or Window(), project(problem.pool, subspace))
+        return cls(problem, subspace, window or Window(), project(problem.pool, subspace), threads)
 
     def score(self, sums: npt.NDArray[Any]) -> Float64:
         """Return the metric of summed statistics, (..., S) → (...)."""
@@ -142,7 +145,7 @@ class Plane:
     @functools.cached_property
     def overlay(self) -> Overlay:
         """Every cell of the window."""
-        return Overlay(self.problem.offsets, self.points, self.window, noise=self.noise)
+        return Overlay(self.problem.offsets, self.points, self.window, noise=self.noise, threads=self.threads)
 
     @functools.cached_property
     def noise(self) -> Float64:

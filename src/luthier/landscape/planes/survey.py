@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,12 +48,14 @@ class Histogram:
         bins, counts = np.unique(numbers, return_counts=True)
         return cls(width, bins, counts.astype(np.int64))
 
-    def plus(self, other: Histogram) -> Histogram:
-        """Return the counts of both, which have one width."""
-        bins, where = np.unique(np.concatenate([self.bins, other.bins]), return_inverse=True)
+    @classmethod
+    def sum(cls, parts: Sequence[Histogram], width: float) -> Histogram:
+        """Return the counts of several, all of this width."""
+        none = np.zeros(0, np.int64)
+        bins, where = np.unique(np.concatenate([none, *(part.bins for part in parts)]), return_inverse=True)
         counts = np.zeros(len(bins), np.int64)
-        np.add.at(counts, where, np.concatenate([self.counts, other.counts]))
-        return Histogram(self.width, bins, counts)
+        np.add.at(counts, where, np.concatenate([none, *(part.counts for part in parts)]))
+        return cls(width, bins, counts)
 
     @property
     def edges(self) -> Float64:
@@ -181,12 +183,12 @@ class CellSummary:
 
 def visit_cells(walk: Walk, edges: EdgeRange) -> CellSummary:
     """Visit the cells of a range of edges, each once."""
-    rng = child_rng(walk.options.seed, edges.number)
-    found = empty_summary(walk.options)
+    rng, found = child_rng(walk.options.seed, edges.number), None
     for block in walk.blocks(range(edges.first, edges.last)):
-        floor = found.best.gains[-1] if len(found.best) == walk.n_best else -np.inf
-        found = _joined(found, _left_of(walk, block, rng, floor), walk)
-    return found
+        floor = -np.inf if found is None or len(found.best) < walk.n_best else found.best.gains[-1]
+        left = _left_of(walk, block, rng, floor)
+        found = left if found is None else _joined([found, left], walk)
+    return _joined([], walk) if found is None else found
 
 
 def _left_of(walk: Walk, block: CellBlock, rng: np.random.Generator, floor: float) -> CellSummary:
@@ -211,26 +213,20 @@ def _left_of(walk: Walk, block: CellBlock, rng: np.random.Generator, floor: floa
     )
 
 
-def empty_summary(options: SurveyOptions) -> CellSummary:
-    """Return what is left of no cells."""
-    none, extremes = ScoredCells.none(), np.array([np.inf, -np.inf])
-    return CellSummary(0, 0, Histogram.of(np.zeros(0), options.width), extremes, none, none, np.zeros(0))
-
-
-def _joined(one: CellSummary, other: CellSummary, walk: Walk) -> CellSummary:
-    """Return what is left of both, in this order."""
-    best = one.best
-    if len(other.best) and (len(best) < walk.n_best or other.best.gains[0] >= best.gains[-1]):
-        best = ScoredCells.join(best, other.best).best(walk.n_best)
-    lots = np.concatenate([one.lots, other.lots])
+def _joined(parts: Sequence[CellSummary], walk: Walk) -> CellSummary:
+    """Return what is left of several together, in this order."""
+    lots = np.concatenate([np.zeros(0), *(part.lots for part in parts)])
     lowest = np.sort(np.argsort(lots, kind="stable")[: walk.options.sample])
+    ends = np.array([[np.inf, -np.inf], *(part.extremes for part in parts)])
+    floor = max((part.best.gains[-1] for part in parts if len(part.best) == walk.n_best), default=-np.inf)
+    best = [part.best.take(part.best.gains >= floor) for part in parts]  # few of the others are among the best of all
     return CellSummary(
-        cells=one.cells + other.cells,
-        without_area=one.without_area + other.without_area,
-        histogram=one.histogram.plus(other.histogram),
-        extremes=np.array([min(one.extremes[0], other.extremes[0]), max(one.extremes[1], other.extremes[1])]),
-        best=best,
-        drawn=ScoredCells.join(one.drawn, other.drawn).take(lowest),
+        cells=sum(part.cells for part in parts),
+        without_area=sum(part.without_area for part in parts),
+        histogram=Histogram.sum([part.histogram for part in parts], walk.options.width),
+        extremes=np.array([ends[:, 0].min(), ends[:, 1].max()]),
+        best=ScoredCells.join(ScoredCells.none(), *best).best(walk.n_best),
+        drawn=ScoredCells.join(ScoredCells.none(), *(part.drawn for part in parts)).take(lowest),
         lots=lots[lowest],
     )
 
@@ -267,9 +263,7 @@ def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions, *, en
 
         engine = engine or (Serial() if options.threads == 1 else Threads(options.threads))
         parts = run_units(visit_cells, Shared(walk), units, engine=engine, keep=keep, stop=stop)
-    found = empty_summary(options)
-    for part in parts.values():
-        found = _joined(found, part, walk)
+    found = _joined(list(parts.values()), walk)
     walked = sum(units[number].last - units[number].first for number in parts)
     share = walked / n_edges if n_edges and len(parts) < len(units) else 1.0
     return Survey(found.cells, found.without_area, share, found.histogram, found.extremes, found.best, found.drawn)
