@@ -174,11 +174,13 @@ def _wins(finals: Mapping[str, Mapping[int, float]]) -> dict[str, float]:
 def draw_starts(units: Sequence[Reached], title: str, path: Path) -> None:
     """Draw the final score from each start, every curve in order of its own scores, the better the higher up."""
     metrics = list(dict.fromkeys(r.metric for r in units))
+    tuners = dict.fromkeys(r.tuner for r in units if r.start != UNTUNED)
+    looks = dict(zip(tuners, line_looks(), strict=False))  # a tuner looks the same in all panels
     rows = -(-len(metrics) // COLUMNS)
     figure, axes = make_panels(rows, COLUMNS, figsize=(11, 3.6 * rows + 0.8), squeeze=False, layout="constrained")
     for axis, metric in zip(axes.flat, metrics, strict=False):
         own = [r for r in units if r.metric == metric]
-        _draw_panel(axis, [r for r in own if r.start != UNTUNED])
+        _draw_panel(axis, [r for r in own if r.start != UNTUNED], looks)
         axis.set_title(f"{metric}\n{_beginnings(own)}", fontsize=9)
         axis.set_xlabel("starts, sorted by the score at the end", fontsize=9)
         axis.tick_params(labelsize=8)
@@ -187,8 +189,9 @@ def draw_starts(units: Sequence[Reached], title: str, path: Path) -> None:
             axis.invert_yaxis()
     for axis in axes.flat[len(metrics) :]:
         axis.set_visible(False)
-    handles, labels = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=9, frameon=False)
+    drawn = {line.get_label(): line for axis in axes.flat[: len(metrics)] for line in axis.lines}
+    shown = [drawn[tuner] for tuner in looks if tuner in drawn]
+    figure.legend(handles=shown, loc="outside lower center", ncols=6, fontsize=9, frameon=False)
     figure.suptitle(title, fontsize=11)
     write_figure(figure, path, dpi=110)
 
@@ -200,14 +203,13 @@ def _beginnings(units: Sequence[Reached]) -> str:
     return ", ".join([*untuned, *([f"mean of the starts {np.mean(begin):.2f}"] if begin else [])])
 
 
-def _draw_panel(axis: Any, units: Sequence[Reached]) -> None:
-    tuners = list(dict.fromkeys(r.tuner for r in units))
-    for looks, tuner in zip(line_looks(), tuners, strict=False):
+def _draw_panel(axis: Any, units: Sequence[Reached], looks: Mapping[str, Mapping[str, Any]]) -> None:
+    for tuner in dict.fromkeys(r.tuner for r in units):
         own = sorted((r for r in units if r.tuner == tuner), key=lambda r: r.gain)
         axis.plot(
             np.arange(len(own)),
             [r.score for r in own],
-            **looks,
+            **looks.get(tuner, {}),
             markersize=4,
             markevery=1 + len(own) // MARKED,
             linewidth=1.5,

@@ -33,3 +33,15 @@ def test_curves_ascend_to_the_better_and_panels_say_where_it_began(tmp_path, mon
     assert ter.get_title() == "TER\nmean of the starts 6.00"
     assert ter.yaxis_inverted()
     assert not bleu.yaxis_inverted()
+
+
+@pytest.mark.slow
+def test_a_tuner_looks_the_same_in_every_panel_and_stands_in_the_legend(tmp_path, monkeypatch):
+    figures = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: figures.append(self))
+    later = [unit("c", start, start + 1.0, "chrF", higher=True) for start in range(3)]
+    study_figure.draw_starts([*UNITS, *(unit("b", 0, 2.0, "chrF", higher=True), *later)], "title", tmp_path / "x.png")
+    panels = figures[0].axes[:3]
+    colors = {(line.get_label(), line.get_color()) for panel in panels for line in panel.lines}
+    assert len(colors) == 3  # of a, b and c, each with one colour, though b is first in no panel but the last
+    assert [text.get_text() for text in figures[0].legends[0].get_texts()] == ["a", "b", "c"]
