@@ -36,6 +36,20 @@ def test_a_point_keeps_the_rows_that_tie_and_no_others():
     assert rows_in_box(problem.pool, np.array([1.0, 0.0]), np.array([2.0, 0.5])).tolist() == [0, 3]
 
 
+@pytest.mark.parametrize("lists", [[[[1, 2]]], [[[1, 2], [1, 2]]], [[[1, 2]], [[0, 0], [0, 0], [3, 1]]]])
+def test_one_row_one_list_and_duplicates(lists):
+    problem = problem_of(lists, [list(range(len(rows))) for rows in lists])
+    points = np.array([[1.0, -1.0], [1.0, -0.9], [1.1, -1.0]])
+    inside = problem.within(points.min(axis=0), points.max(axis=0))
+    assert inside.gains(points).tolist() == problem.gains(points).tolist()
+
+
+def test_scores_that_underflow_decide_nothing():
+    problem = problem_of([[[1, 0], [0, 1], [0, 2], [0, 3]]], [[1, 2, 3, 4]])
+    tiny = np.full(2, 5e-324)
+    assert rows_in_box(problem.pool, -tiny, tiny).tolist() == [0, 1, 2, 3]
+
+
 def test_a_smaller_problem_has_the_lines_of_the_box():
     problem = random_problem(3, sentences=20, k=40)
     low, high = np.array([0.9, -0.4, 0.1]), np.array([1.0, -0.3, 0.2])

@@ -3,6 +3,8 @@
 
 from luthier.core.jit import fast_kernel
 
+UNDERFLOW = 1e-290  # products below the normal numbers are wrong by more than a share of their size
+
 
 @fast_kernel
 def find_rows_in_box(dense, offsets, scores, winners, radius, largest, rounding, able):
@@ -24,4 +26,4 @@ def find_rows_in_box(dense, offsets, scores, winners, radius, largest, rounding,
                 value = dense[row, d]
                 change += radius[d] * abs(value - dense[best, d])
                 size += largest[d] * abs(value)
-            able[row] = not scores[best] - scores[row] > change + rounding * size
+            able[row] = not scores[best] - scores[row] > change + rounding * size + UNDERFLOW
