@@ -51,7 +51,7 @@ def make_choices(
     found: dict[str, list[Point]] = {}
     tried: dict[str, list[dict[str, Any]]] = {}
     decoded = _decode(study, system, weights)
-    for condition in study.conditions:
+    for condition in study.conditions_of(system.entry.name):
         folder = system.home / CHOICES / condition.name.replace(" ", "-")
         make_folder(folder)
         pools = [_select(study, lists, condition, folder) for lists in decoded]

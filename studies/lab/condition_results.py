@@ -95,7 +95,7 @@ class _Results:
 
     def tables(self, data: str) -> ConditionTables:
         """Return all that is shown of the data set."""
-        main = {c.name: self.chosen(c) for c in self.study.conditions}
+        main = {c.name: self.chosen(c) for c in self.study.conditions_of(data)}
         settings = {name: setting for name, setting in main.items() if setting is not None}
         swept = self._sweep()
         against = self._comparisons([*settings.values(), *swept])

@@ -56,6 +56,13 @@ class Condition:
 
 
 @dataclasses.dataclass(frozen=True)
+class ConditionEntry(PairData):
+    """A system to train, and the names of the conditions that are compared on it."""
+
+    conditions: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class ConditionStudy(Study):
     """The settings of a study of conditions.
 
@@ -67,14 +74,14 @@ class ConditionStudy(Study):
     order, passes : how the points of a choice are gone through, see `luthier.jobs.sweep_config.Sweep`
     baselines : conditions that all are compared with
     sweep : condition → bits that it is run with, each with the constants that are best for them
-    longer, longer_turns : conditions whose first replica is also run with more turns, and how many
+    longer, longer_turns : conditions that the first data set has once more with so many turns
     confirm : condition → parameter: run with the neighbours of the chosen value too
     shapes : condition → features whose weights are drawn
     shape_bits : bits of these
     extra : features that the sweep's number of features is also reported with
     """
 
-    data: tuple[PairData, ...]
+    data: tuple[ConditionEntry, ...]
     conditions: tuple[Condition, ...]
     own: tuple[str, ...]
     lists_of: tuple[str, ...]
@@ -99,11 +106,17 @@ class ConditionStudy(Study):
         """Return a condition by its name."""
         return next(condition for condition in self.conditions if condition.name == name)
 
+    def conditions_of(self, data: str) -> list[Condition]:
+        """Return the conditions that are compared on a data set, in the order of the study."""
+        entry = next(entry for entry in self.data if entry.name == data)
+        return [condition for condition in self.conditions if condition.name in entry.conditions]
+
     @classmethod
     def read(cls, file: Table, path: str) -> Self:
         """Return the study that a file describes."""
         conditions = tuple(_condition(table, path) for table in _tables(file, "condition", path))
-        data = tuple(read_pair(table, path) for table in _tables(file, "data", path))
+        names = tuple(condition.name for condition in conditions)
+        data = tuple(_entry(table, path, names) for table in _tables(file, "data", path))
         choice, tables = file.table("choice"), file.table("tables")
         shapes, longer = tables.table("shapes"), tables.table("longer")
         shape_bits = shapes.take("bits", int, 4)
@@ -139,6 +152,11 @@ def _tables(file: Table, key: str, path: str) -> list[Table]:
     return [Table(item, path, f"[{key}]") for item in found]
 
 
+def _entry(table: Table, path: str, names: tuple[str, ...]) -> ConditionEntry:
+    own = table.texts("conditions", names)
+    return ConditionEntry(**vars(read_pair(table, path)), conditions=own)
+
+
 def _condition(table: Table, path: str) -> Condition:
     own = table.table("tuner").rest()
     found = Condition(
@@ -172,7 +190,10 @@ def _check(study: ConditionStudy, path: str) -> None:
             raise LuthierError(f"{path}: expected each {kind} once")
     known = {condition.name: condition for condition in study.conditions}
     named = (*study.lists_of, *study.baselines, *study.confirm, *study.shapes, *study.sweep, *study.longer)
-    require_known("condition", named, known, path)
+    require_known("condition", (*named, *(name for entry in study.data for name in entry.conditions)), known, path)
+    for entry in study.data:
+        if not set(study.lists_of) <= set(entry.conditions):
+            raise LuthierError(f"{path}: expected the conditions of [choice] lists among those of {entry.name!r}")
     for name, axis in study.confirm.items():
         if axis not in known[name].axes:
             raise LuthierError(f"{path}: {name!r} has no {axis!r} to choose, so there is nothing to confirm")

@@ -350,6 +350,8 @@ CASES = {
     'confirm = { "MNR C" = "beta" }': ('confirm = { "MNR C" = "gamma" }', "nothing to confirm"),
     'name = "synthetic"': ('name = "../up"', "expected data named so that a file can be"),
     "beta = [1.0, 1e3]": ("beta = []", "some values, each once"),
+    'training = "pair.toml"': ('training = "pair.toml"\nconditions = ["P", "log P", "Q"]', "Q"),
+    "hold_out_tune = 6": ('hold_out_tune = 6\nconditions = ["P"]', "expected the conditions of .* of 'synthetic'"),
 }
 
 
@@ -367,6 +369,25 @@ def test_further_faults(tmp_path):
         read_study(written(tmp_path, 'kind = "conditions"\ncondition = ["P"]\ndata = []'))
     with pytest.raises(LuthierError, match="there is no 'x' in this study"):
         run_study(written(tmp_path), tmp_path / "out", only="x")
+
+
+def test_a_data_set_may_have_some_of_the_conditions_and_the_first_has_the_longer_loops(tmp_path):
+    first, second = "synthetic", "other"
+    table = STUDY[STUDY.index("[[data]]") : STUDY.index("[[condition]]")]
+    other = table.replace(first, second, 1) + 'conditions = ["log P", "P", "Disc P"]\n'
+    study = read_study(written(tmp_path, STUDY.replace(table, table + other)))
+    points = {
+        "Disc P": [conditions.Point(2, ()), conditions.Point(1, ())],
+        "MNR C": [conditions.Point(2, (("beta", b),)) for b in (1.0, 1e3)],
+    }
+    units = {name: [*dict.fromkeys(conditions.all_units(study, name, points, 2))] for name in (first, second)}
+    longer = [unit for unit in units[first] if dict(unit.values).get("turns")]
+    assert longer == units[first][-1:] == [conditions.LoopUnit("log P", 0, (("turns", 3),), 0)]
+    assert len(units[first]) == RUNS
+    assert units[second] == [
+        conditions.LoopUnit(name, bits, (), replica)
+        for replica in range(2) for name, bits in (("P", 0), ("log P", 0), ("Disc P", 2), ("Disc P", 1))
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["study.toml", "small.toml", "synthetic.toml"])

@@ -26,7 +26,7 @@ from luthier.tuning.options import LoopOptions
 from ..base import Place, Size
 from ..choices import CHOICES, Point, make_choices, text_of
 from ..condition_results import write_results
-from ..condition_settings import Condition, ConditionStudy, Values
+from ..condition_settings import Condition, ConditionEntry, ConditionStudy, Values
 from ..lines import (
     Kept,
     LineKind,
@@ -41,7 +41,7 @@ from ..lines import (
     unpack_statistics,
     unpack_weights,
 )
-from ..system import LOOPS, TEST, TRANSLATIONS, TUNE, LoopTask, LoopUnits, PairData, System, digest_of
+from ..system import LOOPS, TEST, TRANSLATIONS, TUNE, LoopTask, LoopUnits, System, digest_of
 
 TURNS = "turns"  # of a loop that has its own number of them, among its values
 REPLICA_SEEDS = 1000  # between the seeds of replicas: every turn of a loop has one
@@ -81,7 +81,7 @@ class Method(ConditionStudy):
 
     line = LINES
 
-    def units(self, entry: PairData, place: Place) -> ConditionUnits | None:
+    def units(self, entry: ConditionEntry, place: Place) -> ConditionUnits | None:
         """Return the loops that choices need; None where the files of a data set are not here."""
         system = System.here(entry, place, seed=self.seed, own=self.own)
         first = [LoopUnit(name, 0, (), 0) for name in self.lists_of]
@@ -93,7 +93,8 @@ class Method(ConditionStudy):
         system, place, data = units.system, units.place, {entry.name for entry in self.data}
         weights = {unit.condition: units.weights_of(kept, unit) for unit in units.all()}
         points = make_choices(self, system, weights, place, engine)
-        wanted = [unit for unit in all_units(self, points, system.config.replicas) if unit not in units.loops]
+        every = all_units(self, system.entry.name, points, system.config.replicas)
+        wanted = [unit for unit in every if unit not in units.loops]
         chosen = [u for u in wanted if place.only in data | {""} or u.condition == place.only]
         yield ConditionUnits(self, system, place, chosen)
 
@@ -113,21 +114,25 @@ class Method(ConditionStudy):
         return write_results(self, records, place)
 
 
-def all_units(study: ConditionStudy, points: Mapping[str, Sequence[Point]], replicas: int) -> Iterator[LoopUnit]:
-    """Yield every loop, replica after replica; of each what the main table has comes first.
+def all_units(
+    study: ConditionStudy, data: str, points: Mapping[str, Sequence[Point]], replicas: int
+) -> Iterator[LoopUnit]:
+    """Yield every loop of a data set, replica after replica; of each what the main table has comes first.
 
-    `points` are those that were tried for each condition with a choice, the best first.
+    `points` are those that were tried for each condition with a choice, the best first. Longer loops come last.
     """
+    conditions = {condition.name: condition for condition in study.conditions_of(data)}
     for replica in range(replicas):
-        yield from (LoopUnit(c.name, *_chosen(c, points), replica) for c in study.conditions)
-        for name, bits in study.sweep.items():
-            yield from (LoopUnit(name, *_best_at(study.condition(name), points, b), replica) for b in bits)
+        yield from (LoopUnit(name, *_chosen(c, points), replica) for name, c in conditions.items())
+        for name, bits in ((name, bits) for name, bits in study.sweep.items() if name in conditions):
+            yield from (LoopUnit(name, *_best_at(conditions[name], points, b), replica) for b in bits)
         if replica == 0:
-            yield from _confirming(study, points)
-            yield from (LoopUnit(n, *_best_at(study.condition(n), points, study.shape_bits), 0) for n in study.shapes)
-            for name in study.longer:
-                bits_of, values = _chosen(study.condition(name), points)
-                yield LoopUnit(name, bits_of, (*values, (TURNS, study.longer_turns)), 0)
+            yield from _confirming(study, conditions, points)
+            for name in (name for name in study.shapes if name in conditions):
+                yield LoopUnit(name, *_best_at(conditions[name], points, study.shape_bits), 0)
+    for name in (name for name in study.longer if name in conditions and data == study.data[0].name):
+        bits_of, values = _chosen(conditions[name], points)
+        yield LoopUnit(name, bits_of, (*values, (TURNS, study.longer_turns)), 0)
 
 
 def _chosen(condition: Condition, points: Mapping[str, Sequence[Point]]) -> Point:
@@ -142,11 +147,13 @@ def _best_at(condition: Condition, points: Mapping[str, Sequence[Point]], bits: 
     return next(point for point in tried if point.bits == bits)
 
 
-def _confirming(study: ConditionStudy, points: Mapping[str, Sequence[Point]]) -> Iterator[LoopUnit]:
+def _confirming(
+    study: ConditionStudy, conditions: Mapping[str, Condition], points: Mapping[str, Sequence[Point]]
+) -> Iterator[LoopUnit]:
     """Yield the neighbours of a chosen value: a choice by re-ranking is confirmed by decoding."""
-    for name, axis in study.confirm.items():
-        bits, values = _chosen(study.condition(name), points)
-        known = sorted(study.condition(name).axes[axis])
+    for name, axis in ((name, axis) for name, axis in study.confirm.items() if name in conditions):
+        bits, values = _chosen(conditions[name], points)
+        known = sorted(conditions[name].axes[axis])
         at = known.index(dict(values)[axis])
         for other in known[max(0, at - 1) : at] + known[at + 1 : at + 2]:
             yield LoopUnit(name, bits, tuple((n, other if n == axis else v) for n, v in values), 0)
