@@ -28,7 +28,7 @@ from luthier.features.bins import Bins
 from luthier.features.fit_bins import BinOptions, bins_of_grammar, bins_of_pool
 from luthier.grammar.grammar import Grammar
 from luthier.grammar.storage import open_grammar
-from luthier.jobs.loop import OwnDecoder
+from luthier.jobs.loop import FORESTS, ForestDecoder, OwnDecoder
 from luthier.jobs.loop_config import Sentences
 from luthier.jobs.score import read_parallel
 from luthier.jobs.train import Steps, Training
@@ -67,7 +67,7 @@ class PairData(Entry):
     hold_out_tune : pairs to tune on in place of the training's, whose sentences then join those to test on
     hold_out_test : pairs that join those to test on
     synthetic : sizes and seed of the synthetic language pair whose files the training reads; None for files of others
-    sentences : of those to tune on, so many from the first on; None for all
+    sentences, skip : of those to tune on, so many, after so many that are left out; None for all
     """
 
     training: str
@@ -76,6 +76,7 @@ class PairData(Entry):
     sentences: int | None = None
     hold_out_tune: int = 0
     hold_out_test: int = 0
+    skip: int = 0
 
     @property
     def drawn(self) -> dict[str, int]:
@@ -89,7 +90,7 @@ def read_pair(table: Table, path: str) -> PairData:
     name, training = take_name(table, path), table.take("training", str)
     hold_out, tune, test = (table.take(f"hold_out{part}", int, 0) for part in ("", "_tune", "_test"))
     synthetic = table.table("synthetic").rest() if table.has("synthetic") else None
-    sentences = table.take("sentences", int, None)
+    sentences, skip = table.take("sentences", int, None), table.take("skip", int, 0)
     table.end()
     if min(hold_out, tune, test) < 0:
         raise LuthierError(f"{path}: expected 0 pairs or more to hold out, found {min(hold_out, tune, test)}")
@@ -97,7 +98,9 @@ def read_pair(table: Table, path: str) -> PairData:
         raise LuthierError(f"{path}: expected at least one sentence of {name!r} to tune on, found {sentences}")
     if sentences is not None and tune:
         raise LuthierError(f"{path}: expected sentences of {name!r} to tune on, or pairs held out for that, found both")
-    return PairData(name, training, hold_out, synthetic, sentences, tune, test)
+    if skip < 0 or (skip and sentences is None):
+        raise LuthierError(f"{path}: expected skip = N beside sentences = N of {name!r}, found skip = {skip}")
+    return PairData(name, training, hold_out, synthetic, sentences, tune, test, skip)
 
 
 class System:
@@ -142,9 +145,9 @@ class System:
             files = [path for part in self._joined(plain) for path in (part.source, *part.refs)]
             self.steps.run("sentences to test on", self.steps.key(files, []), _TESTED, lambda: self._join(plain))
         if self.entry.sentences:
-            files, made = [plain.tune.source, *plain.tune.refs], _first_files(plain.tune)
-            key = self.steps.key(files, [self.entry.sentences])
-            self.steps.run("first sentences", key, made, lambda: self._take_first(files, made))
+            files, made = [plain.tune.source, *plain.tune.refs], _some_files(plain.tune)
+            key = self.steps.key(files, [self.entry.sentences, self.entry.skip])
+            self.steps.run("sentences to tune on", key, made, lambda: self._take_some(files, made))
         training = Training(self.config, self.home, threads=1)
         training.align()
         training.estimate()
@@ -197,11 +200,13 @@ class System:
         for side, name in zip(sides, _TESTED, strict=True):
             write_lines(self.home / name, side)
 
-    def _take_first(self, files: Sequence[str], made: Sequence[str]) -> None:
+    def _take_some(self, files: Sequence[str], made: Sequence[str]) -> None:
         """Write the sentences to tune on that are wanted, and their references."""
         sentences = read_lines(files[0])
         sides = [sentences, *read_parallel(files[1:], sentences, files[0])]
-        rows = np.arange(min(self.entry.sentences or 0, len(sentences)))
+        rows = np.arange(len(sentences))[self.entry.skip :][: self.entry.sentences]
+        if not len(rows):
+            raise LuthierError(f"{files[0]}: expected more than {self.entry.skip} sentences, found {len(sentences)}")
         for side, name in zip(sides, made, strict=True):
             write_lines(self.home / name, side.take(rows))
 
@@ -216,8 +221,8 @@ class System:
         """The training's settings, without the pairs held out (its held-out part) and with the sentences wanted."""
         config = self._read()
         if self.entry.sentences:
-            first = [str(self.home / name) for name in _first_files(config.tune)]
-            config = dataclasses.replace(config, tune=Sentences(first[0], tuple(first[1:])))
+            some = [str(self.home / name) for name in _some_files(config.tune)]
+            config = dataclasses.replace(config, tune=Sentences(some[0], tuple(some[1:])))
         if not self.entry.drawn:
             return config
         source, target = (str(self.home / name) for name in _drawn_files("train"))
@@ -295,7 +300,7 @@ def _drawn_files(part: str) -> tuple[str, str]:
     return f"{DRAWN[part]}.source.gz", f"{DRAWN[part]}.target.gz"
 
 
-def _first_files(tune: Sentences) -> list[str]:
+def _some_files(tune: Sentences) -> list[str]:
     return ["tune.source.gz", *(f"tune.refs.{number}.gz" for number in range(len(tune.refs)))]
 
 
@@ -314,26 +319,29 @@ class LoopUnits(Units):
 
     def after(self, record: Record) -> None:
         """Remove the lists of a loop that has its line: they are large, and its turns have their digests."""
-        shutil.rmtree(self.place.folder / record["folder"] / LISTS, ignore_errors=True)
+        for large in (LISTS, FORESTS):
+            shutil.rmtree(self.place.folder / record["folder"] / large, ignore_errors=True)
 
     def loop(self, task: LoopTask, folder: Path) -> tuple[LoopResult, tuple[str, ...]]:
         """Run a loop, or resume it in its folder; return its result and the features of its lists."""
         config = self.system.config
         decoder = self.system.decoder(TUNE, task.features, task.bins)
         own = OwnDecoder(decoder, *self.system.sentences(TUNE), config.k, config.unique)
-        columns = self.system.columns(decoder)
+        columns, bounds = self.system.columns(decoder), dict(config.settings.bounds or {})
 
         def decode(weights: Weights) -> Pool:
             pool = own(weights)
             return pool.with_features(pool.features.select(columns))
 
+        if task.forests:  # these have all features of the decoder
+            bounds |= {name: (0.0, 0.0) for name in decoder.feature_names if name not in columns}
         result = tune_loop(
-            decode,
+            ForestDecoder(own, folder) if task.forests else decode,
             config.start or decoder.default_weights(),
             task.tuner,
             task.metric,
             task.options,
-            bounds=config.settings.bounds,
+            bounds=bounds,
             place=LoopPlace(str(folder), resume=True, decoder=self.state),
         )
         return result, columns
@@ -350,13 +358,14 @@ class LoopUnits(Units):
 
 
 class LoopTask(NamedTuple):
-    """What a loop decodes and tunes with: features of rules, bins of some, and how it tunes."""
+    """What a loop decodes and tunes with: features of rules, bins of some, how it tunes, and on forests or on lists."""
 
     features: Sequence[str]
     bins: Bins | None
     tuner: Tuner
     metric: Metric
     options: LoopOptions
+    forests: bool = False
 
 
 def digest_of(record: Record, names: Sequence[str], size: int) -> str:

@@ -11,7 +11,7 @@ from luthier.corpus.lines import read_lines
 from luthier.decoding.decoder import Decoder
 from luthier.jobs.lab.base import Place, read_study, run_study
 from luthier.jobs.lab.system import System
-from luthier.jobs.loop import OwnDecoder
+from luthier.jobs.loop import ForestDecoder, OwnDecoder
 from luthier.kbest.weights import Weights
 from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric
@@ -158,3 +158,42 @@ def test_what_a_study_cannot_be_is_said(old, new, said, tmp_path):
     path.write_text(STUDY.replace(old, new, 1))
     with pytest.raises(LuthierError, match=re.escape(said)):
         read_study(path)
+
+
+@pytest.mark.slow
+def test_loops_on_forests_and_sentences_further_on(tmp_path):
+    (tmp_path / "pair.toml").write_text(TRAINING)
+    forests = STUDY.replace("starts = 1\nparameters = { limit = 5 }", "starts = 1\nforests = true")
+    forests = forests.replace('method = "simplex"', 'method = "mert"').replace("replicas = 2", "replicas = 1")
+    (tmp_path / "study.toml").write_text(forests.replace("sentences = 7", "sentences = 5\nskip = 2"))
+    run_study(tmp_path / "study.toml", tmp_path / "out")
+    _, line = [json.loads(line) for line in (tmp_path / "out/units.jsonl").read_text().splitlines()]
+    assert line["method"].endswith(" on forests")
+    home = tmp_path / "out/systems/pair"
+    assert list(read_lines(home / "tune.source.gz")) == list(read_lines(home / "corpus/tune.source.txt"))[2:7]
+    assert not (tmp_path / "out" / line["folder"] / "forests").exists()  # large, and its line is there
+
+    study = read_study(tmp_path / "study.toml")
+    system = System(
+        study.data[0], Place(str(tmp_path / "study.toml"), tmp_path / "out"), seed=study.seed, own=study.own
+    )
+    decoder = Decoder(system.grammar("tune").select_features(study.features), system.models, system.config.search)
+    names = {*study.features, *study.own}
+    result = tune_loop(
+        ForestDecoder(OwnDecoder(decoder, *system.sentences("tune"), 8), tmp_path / "again"),
+        decoder.default_weights(),
+        tuner("mert"),
+        load_metric("ter"),
+        LoopOptions(iterations=2, seed=4, restarts=0, restart_kind="few", restart_size=0.5),
+        bounds={name: (0.0, 0.0) for name in decoder.feature_names if name not in names},
+    )
+    assert dict(result.weights) == line["weights"]
+    assert all(value == 0.0 for name, value in line["weights"].items() if name not in names)
+
+
+@pytest.mark.parametrize(("old", "new"), [("sentences = 7", "sentences = 7\nskip = -1"), ("sentences = 7", "skip = 3")])
+def test_sentences_to_skip_are_some_before_those_wanted(tmp_path, old, new):
+    (tmp_path / "pair.toml").write_text(TRAINING)
+    (tmp_path / "study.toml").write_text(STUDY.replace(old, new))
+    with pytest.raises(LuthierError, match="expected skip = N beside sentences = N of 'pair'"):
+        read_study(tmp_path / "study.toml")

@@ -106,6 +106,7 @@ class Method(Study):
     own : features of the decoder; its others are left out
     tuners : by the names the study gives them
     starts : of every turn; `counts` has how many, by tuner
+    on_forests : the tuners whose loops tune on forests in place of lists
     metrics, test_metrics : to tune for, and to score test translations with, by name
     baseline : the tuner that others are compared with
     replicas : loops of each tuner for each metric, with seeds of their own
@@ -123,6 +124,7 @@ class Method(Study):
     test_metrics: Mapping[str, Metric]
     baseline: str
     replicas: int = 1
+    on_forests: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, file: Table, path: str) -> Self:
@@ -131,10 +133,12 @@ class Method(Study):
         metrics = dict(read_metric(table) for table in file.tables("metric"))
         counts: dict[str, int] = {}
         tuners: dict[str, Tuner] = {}
+        on_forests: set[str] = set()
         for table in file.tables("tuner"):
-            count = table.take("starts", int, starts.count)
+            count, forests = table.take("starts", int, starts.count), table.take("forests", bool, False)
             name, method = read_tuner(table, path)
             tuners[name], counts[name] = method, count
+            on_forests |= {name} if forests else set()
         study = cls(
             name=file.take("name", str),
             seed=take_seed(file, path),
@@ -148,6 +152,7 @@ class Method(Study):
             test_metrics={name: load_metric(str(spec)) for name, spec in test.table("metrics").rest().items()},
             baseline=test.take("baseline", str),
             replicas=file.take("replicas", int, 1),
+            on_forests=frozenset(on_forests),
         )
         for table in (test, file):
             table.end()
@@ -298,7 +303,7 @@ class TunerLoopUnits(LoopUnits):
             "tuner": unit.tuner,
             "metric": unit.metric,
             "replica": unit.replica,
-            "method": self.study.tuners[unit.tuner].spec,
+            "method": self.study.tuners[unit.tuner].spec + " on forests" * (unit.tuner in self.study.on_forests),
             "signature": self.study.metrics[unit.metric].signature,
             "inputs": self.state,
             "start": dict(self.system.config.start or {}),
@@ -318,7 +323,8 @@ class TunerLoopUnits(LoopUnits):
         folder = self.folder(identity)
         if (folder / ANSWER).exists() and not (folder / LISTS).exists():  # its line was there, and has been removed
             shutil.rmtree(folder)
-        task = LoopTask(self.study.features, None, self.study.tuners[unit.tuner], metric, self.options(unit))
+        tuner, forests = self.study.tuners[unit.tuner], unit.tuner in self.study.on_forests
+        task = LoopTask(self.study.features, None, tuner, metric, self.options(unit), forests)
         result, _ = self.loop(task, folder)
         last = result.iterations[-1]
         spent = {
