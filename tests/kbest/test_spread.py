@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from luthier.kbest.features import Features
-from luthier.kbest.spread import ROWS_ABREAST, SHORT_LIST_ROWS, largest_sizes, spread_in_lists
+from luthier.kbest.features import ROWS_ABREAST, Features
+from luthier.kbest.spread import SHORT_LIST_ROWS, spread_in_lists
 from small_problems import pool_of
 
 
@@ -35,4 +35,4 @@ def test_the_spread_is_that_of_each_list_about_its_own_mean(lengths):
 def test_largest_sizes_are_those_of_columns(n_rows, n_dense):
     dense = np.random.default_rng(n_rows).normal(size=(n_rows, n_dense)) - 1.0
     features = Features.from_dense([f"f{i}" for i in range(n_dense)], dense)
-    assert largest_sizes(features).tolist() == np.abs(dense).max(axis=0, initial=0.0).tolist()
+    assert features.sizes.tolist() == np.abs(dense).max(axis=0, initial=0.0).tolist()

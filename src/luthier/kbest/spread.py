@@ -12,7 +12,6 @@ from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 
 SAFE_POWER = 400  # sums of squares of numbers between 2^−400 and 2^400 neither overflow nor vanish
-ROWS_ABREAST = 64  # taken as one row
 SHORT_LIST_ROWS = 1024  # of short lists of one length, which are summed at once
 
 
@@ -22,7 +21,7 @@ def spread_in_lists(pool: Pool) -> Float64:
     Differences between sentences do not count: they cannot change which hypothesis is selected.
     """
     f, m = pool.features, max(1, pool.n_hypotheses)
-    powers = squarable(largest_sizes(f))
+    powers = squarable(f.sizes)
     if powers.any():
         dense, values = np.ldexp(f.dense, -powers[: f.n_dense]), np.ldexp(f.values, -powers[f.n_dense :][f.indices])
         scaled = dataclasses.replace(f, dense=flat(dense), values=flat(values))
@@ -59,24 +58,6 @@ def squarable(sizes: Float64) -> Int64:
     powers = np.frexp(sizes)[1].astype(np.int64)
     powers[np.abs(powers) < SAFE_POWER] = 0
     return powers
-
-
-def largest_sizes(f: Features) -> Float64:
-    """Return the largest size of each feature, (D,)."""
-    many, width = len(f.dense) // ROWS_ABREAST, f.n_dense
-    wide, rest = (
-        f.dense[: many * ROWS_ABREAST].reshape(many, ROWS_ABREAST * width),
-        f.dense[many * ROWS_ABREAST :],
-    )  # short rows are slow
-    low, high = (
-        extreme(
-            np.concatenate([extreme(wide, axis=0, initial=0.0).reshape(ROWS_ABREAST, width), rest]), axis=0, initial=0.0
-        )
-        for extreme in (np.min, np.max)
-    )
-    sparse = np.zeros(f.n_features - f.n_dense)
-    np.maximum.at(sparse, f.indices, np.abs(f.values))
-    return np.concatenate([np.maximum(high, -low), sparse])
 
 
 def _squares(pool: Pool, f: Features) -> Float64:

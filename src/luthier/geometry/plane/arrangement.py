@@ -116,8 +116,8 @@ class Arrangement:
         sums, keys = cells.sums, cells.keys
         walker = _Walker(overlay, Crossings.find(overlay), len(cells))
         position, area, radius, margin = walker.measure()
-        for cell in np.flatnonzero(np.isinf(area)):  # few: the cells round the outside of a plane without borders
-            found = overlay.cell(keys[cell])
+        endless = np.flatnonzero(np.isinf(area))  # few: the cells round the outside of a plane without borders
+        for cell, found in zip(endless.tolist(), overlay.cells(keys[endless]), strict=True):
             position[cell], radius[cell], margin[cell] = found.position, found.radius, found.margin
         area[np.isinf(area) & ~cells.sized] = 0.0  # endless, but without width
         representable = radius > 0.0

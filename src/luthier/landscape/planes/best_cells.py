@@ -147,8 +147,7 @@ def near_cells(
 
     def opened(found: _Away) -> list[ScoredCell]:
         cells = []
-        for key, gain in zip(found.cells.keys, found.cells.gains.tolist(), strict=True):
-            cell = lists.overlay.cell(key)
+        for cell, gain in zip(lists.overlay.cells(found.cells.keys), found.cells.gains.tolist(), strict=True):
             inside = origin + cell.position @ axes
             cells.append(ScoredCell(gain, inside, selection=cell.selection[: problem.pool.n_sentences]))
         return cells
@@ -214,8 +213,7 @@ def best_cells(problem: ListProblem, near: Nearby, plane: Subspace, size: float,
 
         found = ScoredCells.join(*lists.overlay.stream(lists.values, best_of_block)).best(count)
         cells: list[ScoredCell] = []
-        for key, gain in zip(found.keys, found.gains.tolist(), strict=True):
-            cell = lists.overlay.cell(key)
+        for cell, gain in zip(lists.overlay.cells(found.keys), found.gains.tolist(), strict=True):
             polygon = cell.polygon
             centre, radius = largest_circle(polygon, cell.sides)
             if radius > VOID * size and len(cells) < TRIES:

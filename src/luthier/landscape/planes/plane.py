@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Bool, Float64, Int64, flat, gamma
 from luthier.core.errors import LuthierError
+from luthier.core.threads import map_in_order
 from luthier.geometry.plane.certainty import Certainty, Rounding
 from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
-from luthier.kbest.spread import largest_sizes, squarable
+from luthier.kbest.spread import squarable
 from luthier.landscape.axes import axes_of
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes import _noise_kernels as kernels
@@ -42,8 +43,8 @@ def rounding_of(features: Features, subspace: Subspace) -> Rounding:
     |h_j|, and the row's height over the plane, computed otherwise, with as much again; two rows have twice that. γ is
     taken of D + 8, |h_j| as the largest of all rows.
     """
-    largest = largest_sizes(features)
-    still, per_x, per_y = (4 * gamma(features.n_features + 8) * np.abs(subspace.matrix) @ largest).tolist()
+    matrix = np.abs(subspace.matrix)
+    still, per_x, per_y = (4 * gamma(features.n_features + 8) * matrix @ features.sizes).tolist()
     return Rounding(still, per_x, per_y)
 
 
@@ -121,6 +122,10 @@ class Plane:
         What is looked at.
     points : (M, 3) float64
         Heights of the rows: c + x·p + y·q.
+    noise : (N, 3) float64
+        How wrong c, p and q of differences of each list's rows may be.
+    rounding : Rounding
+        How wrong the difference of two scores may be.
     threads : int
         That find the faces of the lists.
     """
@@ -129,6 +134,8 @@ class Plane:
     subspace: Subspace
     window: Window
     points: Float64
+    noise: Float64
+    rounding: Rounding
     threads: int = 1
 
     @classmethod
@@ -136,7 +143,14 @@ class Plane:
         """Return the plane of a problem; without a window, all of it."""
         if subspace.n_axes != 2:
             raise LuthierError(f"expected a plane, which has two axes, found {subspace.n_axes} axes")
-        return cls(problem, subspace, window or Window(), project(problem.pool, subspace), threads)
+        features, offsets = problem.pool.features, problem.offsets
+        parts: list[Callable[[], Any]] = [
+            lambda: project(problem.pool, subspace),
+            lambda: height_noise(features, offsets, subspace.matrix),
+            lambda: rounding_of(features, subspace),
+        ]
+        points, noise, rounding = map_in_order(lambda part: part(), parts, threads)
+        return cls(problem, subspace, window or Window(), points, noise, rounding, threads)
 
     def score(self, sums: npt.NDArray[Any]) -> Float64:
         """Return the metric of summed statistics, (..., S) → (...)."""
@@ -148,11 +162,6 @@ class Plane:
         return Overlay(self.problem.offsets, self.points, self.window, noise=self.noise, threads=self.threads)
 
     @functools.cached_property
-    def noise(self) -> Float64:
-        """How wrong c, p and q of differences of each list's rows may be, (N, 3)."""
-        return height_noise(self.problem.pool.features, self.problem.offsets, self.subspace.matrix)
-
-    @functools.cached_property
     def judge(self) -> Certainty:
         """Tells which cells a re-rank of the lists is certain to find."""
         features = self.problem.pool.features
@@ -162,7 +171,7 @@ class Plane:
                 [not same_features(features, i, j) for i, j in zip(a.tolist(), b.tolist(), strict=True)], bool
             )
 
-        return Certainty(self.overlay, rounding_of(features, self.subspace), differ)
+        return Certainty(self.overlay, self.rounding, differ)
 
     def within(self, window: Window) -> PlaneLists:
         """Return the part of the plane in a window that lies inside its own."""

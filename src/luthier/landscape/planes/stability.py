@@ -114,7 +114,7 @@ def plane_stability(plane: Plane, *, resamples: int, seed: int = 0, threads: int
             counts = np.array([resample_counts(seed, number, problem.n_sentences) for number in numbers])
             found += _best_cells(plane, counts, threads)
             advance(len(numbers))
-    roomiest = [max((plane.overlay.cell(key) for key in best.keys), key=lambda cell: cell.radius) for best in found]
+    roomiest = [max(plane.overlay.cells(best.keys), key=lambda cell: cell.radius) for best in found]
     scores = problem.metric.gain(np.array([best.gains[0] for best in found]))
     return PlaneStability(np.array([cell.position for cell in roomiest]), scores)
 
