@@ -198,7 +198,7 @@ class Method(Study):
             own = {tuner: lines[metric, tuner] for tuner in self.tuners if (metric, tuner) in lines}
             against = self._differences(own)
             for tuner, replicas in own.items():
-                size = replicas[0]["sentences"], replicas[0]["k"], replicas[0]["features"]
+                size = replicas[0]["sentences"], replicas[0]["k"], len(self.features) + len(self.own)
                 found.append(self._loops(replicas, against.get(tuner, {})))
         return TunerLoopTables(entry.name, size, self.baseline, tuple(found))
 
@@ -325,7 +325,7 @@ class TunerLoopUnits(LoopUnits):
             shutil.rmtree(folder)
         tuner, forests = self.study.tuners[unit.tuner], unit.tuner in self.study.on_forests
         task = LoopTask(self.study.features, None, tuner, metric, self.options(unit), forests)
-        result, _ = self.loop(task, folder)
+        result, names = self.loop(task, folder)
         last = result.iterations[-1]
         spent = {
             name: round(math.fsum(getattr(took, part) or 0.0 for took in result.seconds), 2)
@@ -343,7 +343,7 @@ class TunerLoopUnits(LoopUnits):
             "sentences": len(self.system.sentences(TUNE)[0]),
             "k": self.system.config.k,
             "hypotheses": last.merged,
-            "features": len(last.weights),
+            "features": len(names),
             "decoded": [turn.decoded for turn in result.iterations],
             "tuned": [turn.after for turn in result.iterations],
             "ended": result.ended,
