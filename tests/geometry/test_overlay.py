@@ -51,6 +51,21 @@ DEGENERATE = {
 
 
 @pytest.mark.parametrize("kind", DEGENERATE)
+@pytest.mark.parametrize("window", [SQUARE, Window()], ids=["square", "whole"])
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_cells_in_any_order_are_those_that_are_looked_at_alone(kind, window, scale):
+    offsets, points = DEGENERATE[kind]()
+    overlay = Overlay(offsets, scale * points, window)
+    _, _, keys = streamed(overlay, names_of(len(points)))
+    for order in (np.arange(len(keys)), np.arange(len(keys))[::-1], np.random.default_rng(0).permutation(len(keys))):
+        for key, cell in zip(keys[order], overlay.cells(keys[order]), strict=True):
+            alone = overlay.cell(key)
+            assert np.array_equal(cell.selection, alone.selection)
+            assert np.array_equal(cell.polygon, alone.polygon)
+            assert (cell.area, cell.radius, cell.margin) == (alone.area, alone.radius, alone.margin)
+
+
+@pytest.mark.parametrize("kind", DEGENERATE)
 @pytest.mark.parametrize("window", [SQUARE, Window(-1.0, 1.0, 0.0, 1.0)], ids=["wide", "through corners"])
 def test_cells_with_an_area_are_those_of_brute_force(kind, window):
     offsets, points = DEGENERATE[kind]()

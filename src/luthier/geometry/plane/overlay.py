@@ -244,16 +244,15 @@ class Overlay:
 
     def cell(self, key: Int64) -> Cell:
         """Return the cell of a key, (2,), that `stream` gave."""
-        return self.cells(key[None])[0]
+        return next(self.cells(key[None]))
 
-    def cells(self, keys: Int64) -> list[Cell]:
-        """Return the cells of keys, (n, 2): the memory of a walk, which is much, is taken once."""
-        scratch, found = room_for_walks(self), []
+    def cells(self, keys: Int64) -> Iterator[Cell]:
+        """Yield the cells of keys, (n, 2), one after another: a cell has a row of every list, and they may be many."""
+        scratch = room_for_walks(self)
         for edge, face in keys.tolist():
             if not kernels.faces_of_cell(self.faces.arrays, self.edges.arrays, edge, face, self.blur, scratch):
                 raise LuthierError(f"there is no cell {(edge, face)}")
-            found.append(cell_of_faces(self.faces, self.points, scratch.state))
-        return found
+            yield cell_of_faces(self.faces, self.points, scratch.state)
 
     def stream(
         self, values: npt.NDArray[Any], visit: Callable[[CellBlock], Result], *, threads: int = 1

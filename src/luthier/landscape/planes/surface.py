@@ -65,7 +65,7 @@ def check_cells(plane: Plane, keys: Int64, recorded: tuple[Float64, Bool] | None
     with progress("re-ranking cells", len(keys)) as advance:
         for first in range(0, len(keys), CELLS_AT_ONCE):
             part = slice(first, first + CELLS_AT_ONCE)
-            cells = plane.overlay.cells(keys[part])
+            cells = list(plane.overlay.cells(keys[part]))
             if recorded is None:
                 positions, certain = np.array([cell.position for cell in cells]), certain_cells(plane, cells)
             else:
@@ -339,7 +339,7 @@ def _describe(plane: Plane, keys: Int64, gains: Float64, keep: int) -> tuple[Sur
     If gains are equal, certain cells come first, and the roomiest of these.
     """
     last = int(np.searchsorted(-gains, -gains[: max(keep, 1)][-1], side="right")) if len(gains) else 0
-    cells = plane.overlay.cells(keys[:last])
+    cells = list(plane.overlay.cells(keys[:last]))
     certain = certain_cells(plane, cells)
     if last < len(keys) and not certain.any():
         return _describe(plane, keys, gains, len(keys))

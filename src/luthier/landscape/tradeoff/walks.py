@@ -158,7 +158,7 @@ def plane_front(plane: Plane, *, seed: int = 0, threads: int = 1) -> Found:
         front = front.plus(part.front.gains, part.front.places)
         cells += part.cells
         lots, seen = _fewest(np.concatenate([lots, part.lots]), np.concatenate([seen, part.seen]))
-    found = plane.overlay.cells(front.places)
+    found = list(plane.overlay.cells(front.places))
     position: Float64 = np.array([cell.position for cell in found]).reshape(-1, 2)
     places = {
         "x": position[:, 0],
