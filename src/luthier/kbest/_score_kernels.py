@@ -5,6 +5,8 @@ Every score is the plain IEEE sum ``((w_0·h_0) + w_1·h_1) + …`` in the order
 multiplication and one addition at a time. BLAS gives no such promise (its order depends on shapes
 and threads), and with it the same weights could select different hypotheses alone and in a batch.
 Zero terms change nothing, so dense and sparse storage agree to the last bit.
+
+Places in the sparse part are unsigned: of signed ones Numba asks whether they are negative, for a third of the time.
 """
 
 from typing import NamedTuple
@@ -32,8 +34,8 @@ def row_score(dense, indptr, indices, values, weights, row):
     total = 0.0
     for d in range(n_dense):
         total += weights[d] * dense[row, d]
-    for e in range(indptr[row], indptr[row + 1]):
-        total += weights[n_dense + indices[e]] * values[e]
+    for e in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+        total += weights[np.uint64(n_dense + indices[e])] * values[e]
     return total
 
 
@@ -48,8 +50,8 @@ def scores_one(dense, indptr, indices, values, weights, first, out):
         for d in range(n_dense):
             total += weights[d] * dense[row, d]
         if sparse:
-            for e in range(indptr[row], indptr[row + 1]):
-                total += weights[n_dense + indices[e]] * values[e]
+            for e in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+                total += weights[np.uint64(n_dense + indices[e])] * values[e]
         out[r] = total
 
 
@@ -63,10 +65,10 @@ def scores_tile(dense, indptr, indices, values, tile, row, acc):
         h = dense[row, d]
         for j in range(TILE):
             acc[j] += tile[d, j] * h
-    for e in range(indptr[row], indptr[row + 1]):
-        h = values[e]
+    for e in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+        h, place = values[e], np.uint64(n_dense + indices[e])
         for j in range(TILE):
-            acc[j] += tile[n_dense + indices[e], j] * h
+            acc[j] += tile[place, j] * h
 
 
 @kernel

@@ -155,8 +155,8 @@ def add_rows(dense, indptr, indices, values, coefficients, out):
             for d in range(n_dense):
                 out[d] += c * dense[r, d]
             if sparse:
-                for e in range(indptr[r], indptr[r + 1]):
-                    out[n_dense + indices[e]] += c * values[e]
+                for e in range(np.uint64(indptr[r]), np.uint64(indptr[r + 1])):  # unsigned: as in scores
+                    out[np.uint64(n_dense + indices[e])] += c * values[e]
 
 
 @kernel
@@ -171,6 +171,6 @@ def add_pair_gradients(dense, indptr, indices, values, counts, first, last, weig
         c = -counts[r] * (shrunk if margin > 0.0 else 1.0) / (1.0 + shrunk)
         for d in range(n_dense):
             out[d] += c * dense[r, d]
-        for e in range(indptr[r], indptr[r + 1]):
-            out[n_dense + indices[e]] += c * values[e]
+        for e in range(np.uint64(indptr[r]), np.uint64(indptr[r + 1])):
+            out[np.uint64(n_dense + indices[e])] += c * values[e]
     return loss
