@@ -6,9 +6,7 @@ import pytest
 from luthier.core.errors import LuthierError
 from luthier.evaluation import bootstrap
 from luthier.evaluation.bootstrap import (
-    Resampled,
     bootstrap_scores,
-    bootstrap_systems,
     difference_interval,
     resample_blocks,
     sampling_spread,
@@ -79,9 +77,9 @@ def test_spread_of_a_mean_is_the_textbook_one():
 
 
 def test_interval_by_hand():
-    # differences of the whole systems: 0, 1, …, 100; two replicas are taken as given
-    baseline = Resampled(np.zeros((2, 101)), np.zeros(101))
-    system = Resampled(np.stack([np.arange(101.0) - 1, np.arange(101.0) + 1]), np.arange(101.0))
+    # differences of the means: 0, 1, …, 100; two replicas are taken as given
+    baseline = np.zeros((2, 101))
+    system = np.stack([np.arange(101.0) - 1, np.arange(101.0) + 1])
     found = difference_interval(baseline, system, higher_is_better=True, confidence=0.9)
     assert (found.low, found.high, found.confidence) == (pytest.approx(5), pytest.approx(95), 0.9)
     assert found.probability_better == pytest.approx(100.5 / 101)
@@ -92,31 +90,22 @@ def test_interval_by_hand():
 def test_identical_systems_differ_by_nothing():
     first, _ = systems()
     for part in (first[:1], first[:2], first[[1, 1, 1]]):
-        scores = bootstrap_systems([part, part], ratio, draws=30)
+        scores = bootstrap_scores([part, part], ratio, draws=30)
         found = difference_interval(*scores, higher_is_better=True)
         assert (found.low, found.high, found.probability_better) == (0.0, 0.0, 0.5)
-    found = difference_interval(*bootstrap_systems([first, first], ratio, draws=200), higher_is_better=True)
+    found = difference_interval(*bootstrap_scores([first, first], ratio, draws=200), higher_is_better=True)
     assert found.low < 0 < found.high  # three runs that differ: other runs would, too
-
-
-def test_wholes_are_scores_of_mean_statistics():
-    for kind in (np.int64, np.float64):
-        parts = systems(kind=kind)
-        means = [part.mean(axis=0)[None] for part in parts]
-        alone = bootstrap_scores(means, ratio, draws=17, seed=5)
-        for found, expected in zip(bootstrap_systems(parts, ratio, draws=17, seed=5), alone, strict=True):
-            assert found.whole == pytest.approx(expected[0], rel=1e-12)
 
 
 def test_replicas_drawn_anew_by_hand():
     # No sentence varies: replicas 0, 3 and 6 have deviations −3, 0 and 3, enlarged by √(3/2).
     scores = np.repeat([[0.0], [3.0], [6.0]], 4000, axis=1)
-    still = Resampled(np.zeros((1, 4000)), np.zeros(4000))
-    found = difference_interval(still, Resampled(scores, scores.mean(axis=0)), higher_is_better=True)
+    still = np.zeros((1, 4000))
+    found = difference_interval(still, scores, higher_is_better=True)
     assert found.resampled_replicas == (0, 3)
     # All three draws are the same replica once in nine; that of the lowest alone has 1/27 > 2.5 %.
     assert (found.low, found.high) == (pytest.approx(3 - 3 * np.sqrt(1.5)), pytest.approx(3 + 3 * np.sqrt(1.5)))
-    again = difference_interval(still, Resampled(scores, scores.mean(axis=0)), higher_is_better=True)
+    again = difference_interval(still, scores, higher_is_better=True)
     assert found == again
 
 
@@ -136,7 +125,7 @@ def coverage(trials, replicas, shift, *, seed=0):
             runs = difficulty + np.sqrt(0.5) * (shared + rng.normal(size=(replicas, n)))
             runs += shift / np.sqrt(n) * rng.normal(size=(replicas, 1))
             stats.append(np.stack([runs, np.ones((replicas, n))], axis=2))
-        pair = bootstrap_systems(stats, mean_score, draws=300, seed=trial)
+        pair = bootstrap_scores(stats, mean_score, draws=300, seed=trial)
         found = difference_interval(*pair, higher_is_better=True, seed=trial)
         held += found.low <= 0 <= found.high
     return held / trials
@@ -156,7 +145,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
         pair = [common + rng.normal(size=(1, 60, 1)) for _ in range(2)]
         stats = [np.concatenate([values, np.ones_like(values)], axis=2) for values in pair]
         found = difference_interval(
-            *bootstrap_systems(stats, ratio, draws=200, seed=trial), higher_is_better=True, confidence=0.9
+            *bootstrap_scores(stats, ratio, draws=200, seed=trial), higher_is_better=True, confidence=0.9
         )
         held += found.low <= 0 <= found.high
     assert abs(held / trials - 0.9) < 3 * np.sqrt(0.09 / trials) + 0.01  # percentiles are a little too narrow
@@ -169,4 +158,4 @@ def test_faults():
     with pytest.raises(LuthierError, match="draws"):
         bootstrap_scores([first], ratio, draws=1)
     with pytest.raises(LuthierError, match="confidence"):
-        difference_interval(*[Resampled(np.zeros((1, 3)), np.zeros(3))] * 2, higher_is_better=True, confidence=1.0)
+        difference_interval(*[np.zeros((1, 3))] * 2, higher_is_better=True, confidence=1.0)

@@ -98,12 +98,14 @@ def test_copies_of_a_run_change_nothing_and_are_said():
     ]
 
 
-def test_the_difference_is_the_tested_one(comparison):
+def test_the_difference_is_that_of_the_means_and_the_tested_one(comparison):
     systems = example()[1]
     for metric in comparison.metrics:
-        score = metrics()[metric.metric].score
-        totals = [float(score(part.stats[metric.metric].mean(axis=0).sum(axis=0))) for part in systems[:2]]
-        assert metric.results[1].against_baseline.difference == pytest.approx(totals[1] - totals[0], rel=1e-9)
+        first, second = metric.results[:2]
+        found = second.against_baseline.difference
+        assert found == pytest.approx(second.mean - first.mean, rel=1e-9)
+        tested = Contrast(*(part.stats[metric.metric] for part in systems[:2]), metrics()[metric.metric].score)
+        assert found == tested.difference()
 
 
 def test_multevals_exchange_is_an_explicit_choice(comparison):

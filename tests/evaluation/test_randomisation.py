@@ -28,6 +28,13 @@ def geometric(stats):
     return 100.0 * np.sqrt((matches + 1.0) / (total + 1.0)) * np.exp(np.minimum(0.0, 1 - length / (total + 1.0)))
 
 
+def bent(stats):
+    """No linear function of the sums, of two statistics."""
+    return (
+        100.0 * np.sqrt(stats[..., 0] + 1.0) * np.exp(np.minimum(0.0, 1 - 0.9 * stats[..., 1] / (stats[..., 0] + 1.0)))
+    )
+
+
 def slow_mixed(z):
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & WORD
     z = (z ^ z >> 27) * 0x94D049BB133111EB & WORD
@@ -86,42 +93,44 @@ def test_all_permutations_are_equally_likely():
 
 
 @unhurried
-@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 4), st.integers(0, 100))
-def test_shuffled_sums_are_those_of_the_slow_twin(seed, n_items, n_stats, first):
+@given(st.integers(0, 2**32), st.integers(1, 20), st.integers(0, 100))
+def test_kept_sums_are_those_of_the_slow_twin(seed, width, first):
     rng = np.random.default_rng(seed)
-    items = rng.integers(0, 100, (3, n_items, n_stats)).astype(float)
+    statistics = rng.integers(0, 100, (3, width)).astype(float)
     sentences = np.sort(rng.choice(50, 3, replace=False))
-    sums = np.zeros((kernels.GROUP + 3, n_items, n_stats))
-    kernels.add_shuffled(items, sentences, np.uint64(seed), first, sums)
+    kept = np.zeros((kernels.GROUP + 3, width))
+    kernels.add_kept(statistics, sentences, np.uint64(seed), first, kept)
     for b in (0, kernels.GROUP - 1, kernels.GROUP + 2):
         stream = slow_mixed((seed + (first + b + 1) * GOLDEN) & WORD)
-        expected = np.zeros((n_items, n_stats))
-        for item, sentence in zip(items, sentences.tolist(), strict=True):
-            expected += item[slow_permutation(stream, sentence, n_items)]
-        assert np.array_equal(sums[b], expected)
+        stays = [i for i, sentence in enumerate(sentences.tolist()) if slow_permutation(stream, sentence, 2) == [0, 1]]
+        assert np.array_equal(kept[b], statistics[stays].sum(axis=0))
 
 
 def exact_p(first, second, score):
-    """Return p over all exchanges of all sentences, the limit of many shuffles."""
-    means = [
-        [sum(replica[i] for replica in part) / len(part) for i in range(part.shape[1])] for part in (first, second)
-    ]
+    """Return p over all exchanges of all sentences, the limit of many shuffles: every pair of replicas, one by one."""
+    n = first.shape[1]
 
     def distance(swaps):
-        totals = [sum(means[side ^ swap][i] for i, swap in enumerate(swaps)) for side in (0, 1)]
-        return abs(score(totals[0]) - score(totals[1]))
+        found = []
+        for a, b in itertools.product(first, second):
+            mixed = [
+                sum((b if swap else a)[i] for i, swap in enumerate(swaps)),
+                sum((a if swap else b)[i] for i, swap in enumerate(swaps)),
+            ]
+            found.append(score(mixed[0]) - score(mixed[1]))
+        return abs(sum(found) / len(found))
 
-    n = first.shape[1]
     observed = distance([0] * n)
     return np.mean([distance(swaps) >= observed - 1e-9 for swaps in itertools.product((0, 1), repeat=n)])
 
 
 @pytest.mark.parametrize("shapes", [((1, 8, 2), (1, 8, 2)), ((2, 7, 2), (2, 7, 2)), ((1, 9, 2), (3, 9, 2))])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_many_shuffles_tend_to_all_exchanges(shapes, seed):
+@pytest.mark.parametrize("score", [ratio, bent])
+def test_many_shuffles_tend_to_all_exchanges(shapes, seed, score):
     first, second = random_systems(seed, shapes)
-    limit, shuffles = exact_p(first, second, ratio), 4000
-    found = randomisation_p(Contrast(first, second, ratio), shuffles=shuffles, seed=seed)
+    limit, shuffles = exact_p(first, second, score), 4000
+    found = randomisation_p(Contrast(first, second, score), shuffles=shuffles, seed=seed)
     assert abs(found - limit) < 4 * np.sqrt(limit * (1 - limit) / shuffles) + 1 / shuffles
 
 
@@ -151,6 +160,17 @@ def test_exchanging_the_systems_changes_nothing(seed, replicas):
     first, second = random_systems(seed, [(r, 6, 3) for r in replicas], high=4)
     there = randomisation_p(Contrast(first, second, geometric), shuffles=60, seed=seed)
     assert there == randomisation_p(Contrast(second, first, geometric), shuffles=60, seed=seed)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-3, 1e12])
+@pytest.mark.parametrize("shapes", [((1, 40, 2), (1, 40, 2)), ((2, 40, 2), (3, 40, 2))])
+def test_a_p_value_does_not_depend_on_the_unit(scale, shapes):
+    first, second = random_systems(2, shapes)
+    once = randomisation_p(Contrast(first, second, ratio), shuffles=400)
+    assert 0.01 < once < 0.99
+    assert randomisation_p(Contrast(first, second, lambda stats: scale * ratio(stats)), shuffles=400) == once
+    unit = np.array([scale, 1.0])
+    assert randomisation_p(Contrast(first * unit, second * unit, ratio), shuffles=400) == once
 
 
 def test_a_p_value_does_not_depend_on_the_company():
@@ -205,10 +225,22 @@ def test_a_run_given_several_times_counts_once(kind, times):
     assert copies.difference() == pytest.approx(Contrast(first, second, ratio).difference(), rel=1e-12)
 
 
-def test_what_is_tested_is_the_difference_of_mean_statistics():
+def test_what_is_tested_is_the_difference_of_mean_scores():
     first, second = random_systems(12, ((2, 30, 3), (3, 30, 3)))
-    expected = geometric(second.sum(axis=(0, 1)) / 3) - geometric(first.sum(axis=(0, 1)) / 2)
+    scores = [[geometric(replica.sum(axis=0)) for replica in part] for part in (first, second)]
+    expected = np.mean(scores[1]) - np.mean(scores[0])
     assert Contrast(first, second, geometric).difference() == pytest.approx(expected)
+
+
+def test_replicas_on_both_sides_of_a_kink_are_no_better_than_each_of_them():
+    # Half of the runs are too long and half too short: their mean statistics would score above every one of them.
+    rng = np.random.default_rng(3)
+    words = rng.integers(8, 20, 200)
+    runs = [np.stack([words * 6, words * 10 + shift, words * 10], axis=1) for shift in (-3, 3)]
+    scores = [geometric(run.sum(axis=0)) for run in runs]
+    assert geometric(np.sum(runs, axis=(0, 1)) / 2) > max(scores) + 0.5
+    both, one = np.stack(runs), runs[1][None]
+    assert Contrast(one, both, geometric).difference() == pytest.approx(np.mean(scores) - scores[1])
 
 
 def multeval_deal(items, stream, sentence):

@@ -96,3 +96,13 @@ def test_replica_effects_are_no_reason_to_reject():
     for name, level in (("permutation_p", 2 / 35), ("welch_p", 0.05)):
         rate = np.mean([getattr(test, name) <= level + 1e-12 for test in found])
         assert rate < level + 3 * np.sqrt(level * (1 - level) / trials)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_the_unit_of_scores_changes_no_test(scale):
+    first, second = np.array([18.4, 18.5, 18.6]), np.array([18.8, 18.9, 19.1])
+    once, scaled = compare_replicas(first, second), compare_replicas(scale * first, scale * second)
+    assert scaled.permutation_p == once.permutation_p == 0.1
+    assert scaled.welch_p == pytest.approx(once.welch_p)
+    assert compare_replicas(scale * first, scale * first[[2, 0, 1]]).permutation_p == 1.0
+    assert compare_replicas([scale] * 3, [scale] * 3).welch_p is None

@@ -1,7 +1,7 @@
 # mypy: ignore-errors
-"""Kernels that permute the items of every sentence and sum what lands in each slot.
+"""Kernels that exchange or permute what systems have of every sentence, and sum what lands where.
 
-The permutation of sentence i in shuffle b is a function of (key, b, i) alone: random words are hashes
+The exchange of sentence i in shuffle b is a function of (key, b, i) alone: random words are hashes
 of counters (SplitMix64), not the states of a generator. So no result depends on how shuffles are
 shared out among threads, or on which sentences are left out.
 """
@@ -46,36 +46,32 @@ def permute(stream, counter, order):
 
 
 @kernel
-def add_group(items, sentences, streams, sums):
-    """Add, for each of the streams, what its permutations send to each slot; as `add_shuffled`."""
-    n_items, n_stats = sums.shape[1], sums.shape[2]
-    order = np.empty(n_items, dtype=np.int64)
-    source, target = items.reshape(-1), sums.reshape(-1)
-    for i in range(len(sentences)):
-        for b in range(len(streams)):
-            permute(streams[b], sentences[i], order)
-            for slot in range(n_items):
-                # Unsigned numbers cannot count from the end; with signed ones the test for that
-                # would keep the loop from being vectorised, which makes it twice as slow.
-                x = np.uint64((i * n_items + order[slot]) * n_stats)
-                y = np.uint64((b * n_items + slot) * n_stats)
-                for s in range(n_stats):
-                    target[y + np.uint64(s)] += source[x + np.uint64(s)]
+def keeps(stream, counter):
+    """Return whether a sentence stays as it is: the bit by which `permute` leaves two items in place."""
+    return (mixed(stream + np.uint64(counter + 1) * GOLDEN) >> np.uint64(31)) & np.uint64(1)
 
 
 @kernel
-def add_shuffled(items, sentences, key, first, sums):
-    """Add, for shuffles ``first + b``, the statistics that each slot receives.
+def add_kept(statistics, sentences, key, first, kept):
+    """Add, for shuffles ``first + b``, the statistics of the sentences that are not exchanged.
 
-    `items` (n, K, S) are the statistics of K items of n sentences, numbered `sentences` (n,);
-    `sums` (B, K, S) is added to, sentence by sentence. Both are C-contiguous.
+    `statistics` (n, W) are those of n sentences, numbered `sentences` (n,); `kept` (B, W) is added to, sentence by
+    sentence. Both are C-contiguous.
     """
-    streams = np.empty(len(sums), dtype=np.uint64)
-    for b in range(len(sums)):
+    streams = np.empty(len(kept), dtype=np.uint64)
+    for b in range(len(streams)):
         streams[b] = mixed(key + np.uint64(first + b + 1) * GOLDEN)
-    for start in range(0, len(sums), GROUP):
-        stop = min(start + GROUP, len(sums))
-        add_group(items, sentences, streams[start:stop], sums[start:stop])
+    for start in range(0, len(streams), GROUP):
+        stop = min(start + GROUP, len(streams))
+        for i in range(len(sentences)):
+            row = statistics[i]
+            for b in range(start, stop):
+                share = np.float64(
+                    keeps(streams[b], sentences[i])
+                )  # 0 or 1: a branch would be guessed wrong half the time
+                out = kept[b]
+                for s in range(len(row)):
+                    out[s] += share * row[s]
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,21 +57,6 @@ def resample_blocks(n_sentences: int, *, draws: int, seed: int | np.random.Gener
     return {i: Resamples(min(size, draws - first), rngs[i]) for i, first in enumerate(firsts)}
 
 
-class Resampled(NamedTuple):
-    """Scores of a system on B resamples of the sentences.
-
-    Attributes
-    ----------
-    replicas : (R, B)
-        Of each replica.
-    whole : (B,)
-        Of the mean statistics of all replicas.
-    """
-
-    replicas: Float64
-    whole: Float64
-
-
 def bootstrap_scores(
     systems: Sequence[npt.NDArray[Any]],
     score: Score,
@@ -80,19 +65,7 @@ def bootstrap_scores(
     seed: int | np.random.Generator = 0,
     engine: Engine | None = None,
 ) -> list[Float64]:
-    """Return the scores of all replicas of all systems on the same resamples, (R, B) each; see `bootstrap_systems`."""
-    return [found.replicas for found in bootstrap_systems(systems, score, draws=draws, seed=seed, engine=engine)]
-
-
-def bootstrap_systems(
-    systems: Sequence[npt.NDArray[Any]],
-    score: Score,
-    *,
-    draws: int = 1000,
-    seed: int | np.random.Generator = 0,
-    engine: Engine | None = None,
-) -> list[Resampled]:
-    """Return the scores of all systems, and of their replicas, on the same resamples of the sentences.
+    """Return the scores of all replicas of all systems on the same resamples of the sentences, (R, B) each.
 
     Resampled statistics are the product of counts (B, N) and statistics (N, S). The same number as
     `seed` gives the same resamples in any other call on N sentences, so metrics are paired as well.
@@ -114,13 +87,11 @@ def bootstrap_systems(
         raise LuthierError(f"expected arrays (replicas, N, S) with the same N and S, found {shapes}")
     every = np.concatenate(systems)  # (ΣR, N, S)
     columns = every.transpose(1, 0, 2).reshape(n_sentences, -1)  # (N, ΣR·S)
-    sizes = tuple(len(stats) for stats in systems)
-    resampling = _Resampling(columns, sizes, n_stats, score)
+    resampling = _Resampling(columns, n_stats, score)
     units = resample_blocks(n_sentences, draws=draws, seed=seed)
     blocks = run_units(score_resamples, Shared(resampling), units, engine=engine)
-    scores = np.concatenate(list(blocks.values())).T  # (ΣR + systems, B)
-    replicas = np.split(scores[: len(every)], np.cumsum(sizes)[:-1])
-    return [Resampled(*pair) for pair in zip(replicas, scores[len(every) :], strict=True)]
+    scores = np.concatenate(list(blocks.values())).T  # (ΣR, B)
+    return np.split(scores, np.cumsum([len(stats) for stats in systems])[:-1])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -128,18 +99,15 @@ class _Resampling:
     """What all blocks of resamples share."""
 
     columns: npt.NDArray[Any]  # (N, ΣR·S)
-    sizes: tuple[int, ...]  # replicas of each system
     n_stats: int
     score: Score
 
 
 def score_resamples(resampling: _Resampling, block: Resamples) -> Float64:
-    """Return the scores of all replicas, then of all systems, on a block of resamples, (b, ΣR + systems)."""
+    """Return the scores of all replicas on a block of resamples, (b, ΣR)."""
     counts = block.counts(len(resampling.columns))
     sums = _product(counts, resampling.columns).reshape(len(counts), -1, resampling.n_stats)  # (b, ΣR, S)
-    firsts = np.cumsum([0, *resampling.sizes[:-1]])
-    wholes = np.add.reduceat(sums, firsts, axis=1) / np.array(resampling.sizes)[:, None]
-    return resampling.score(np.concatenate([sums, wholes], axis=1))
+    return resampling.score(sums)
 
 
 def _product(counts: Int64, columns: npt.NDArray[Any]) -> Float64:
@@ -194,23 +162,24 @@ class Interval:
 
 
 def difference_interval(
-    baseline: Resampled,
-    system: Resampled,
+    baseline: Float64,
+    system: Float64,
     *,
     higher_is_better: bool | None,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """Return the interval of the difference system − baseline, from scores on the same resamples of the sentences.
+    """Return the interval of the difference of means, system − baseline, from scores on the same resamples.
 
-    A system of at least `MIN_REPLICAS` replicas has them drawn anew, too, with replacement: to its score on a
-    resample is added the mean deviation of the drawn replicas from the mean of all, times √(R/(R − 1)), since
-    deviations from a mean of R are too small by that. The replicas of two systems are drawn independently.
+    A system's score on a resample of the sentences is the mean of its replicas'. A system of at least `MIN_REPLICAS`
+    replicas has them drawn anew, too, with replacement: to its score on a resample is added the mean deviation of the
+    drawn replicas from the mean of all, times √(R/(R − 1)), since deviations from a mean of R are too small by that.
+    The replicas of two systems are drawn independently.
 
     Parameters
     ----------
-    baseline, system
-        Of `bootstrap_systems`.
+    baseline, system : (R, B)
+        Of `bootstrap_scores`, each with its own number of replicas.
     higher_is_better
         Which way a difference must go for `system` to be better. None where
         neither way is better: then there is no probability either.
@@ -223,15 +192,15 @@ def difference_interval(
     """
     if not 0 < confidence < 1:
         raise LuthierError(f"the confidence must lie between 0 and 1, got {confidence}")
-    shifts = [_replica_shifts(part.replicas, seed, number) for number, part in enumerate((baseline, system))]
-    differences = system.whole + shifts[1] - (baseline.whole + shifts[0])  # (B,)
+    means = [part.mean(axis=0) + _replica_shifts(part, seed, n) for n, part in enumerate((baseline, system))]
+    differences = means[1] - means[0]  # (B,)
     tail = (1 - confidence) / 2
     low, high = np.quantile(differences, [tail, 1 - tail])
     better = None
     if higher_is_better is not None:
         gains = differences if higher_is_better else -differences
         better = float(np.mean(gains > 0) + np.mean(gains == 0) / 2)
-    first, second = (len(part.replicas) if len(part.replicas) >= MIN_REPLICAS else 0 for part in (baseline, system))
+    first, second = (len(part) if len(part) >= MIN_REPLICAS else 0 for part in (baseline, system))
     return Interval(float(low), float(high), confidence, better, (first, second))
 
 
@@ -251,6 +220,6 @@ def paired_interval(metric: Metric, before: npt.NDArray[Any], after: npt.NDArray
     """Return the paired-bootstrap interval of a change of the score, from statistics of each sentence, (N, S) twice."""
     metric = metric.unlimited if isinstance(metric, Constrained) else metric  # limits are on the whole set
     systems = [np.asarray(part)[None] for part in (before, after)]
-    scores = bootstrap_systems(systems, metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
+    scores = bootstrap_scores(systems, metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
     found = difference_interval(*scores, higher_is_better=metric.higher_is_better, confidence=0.95)
     return found.low, found.high

@@ -17,7 +17,7 @@ from luthier.core.params import param, validate
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.core.tasks import Engine
-from luthier.evaluation.bootstrap import Interval, bootstrap_systems, difference_interval, sampling_spread
+from luthier.evaluation.bootstrap import Interval, bootstrap_scores, difference_interval, sampling_spread
 from luthier.evaluation.randomisation import EXCHANGES, TOLERANCE, Contrast, randomisation_ps
 from luthier.evaluation.systems import System
 from luthier.metrics.base import Metric
@@ -87,13 +87,14 @@ def compare_replicas(
     smallest = (2 if len(first) == len(second) else 1) / n_splits
     observed = abs(first.mean() - second.mean())
     scores = np.concatenate([first, second])
+    least = observed - TOLERANCE * float(np.abs(scores).max())
     if n_splits <= MAX_SPLITS:
         differences = _all_differences(scores, len(first))
-        p = float(np.mean(differences >= observed - TOLERANCE))
+        p = float(np.mean(differences >= least))
     else:
         differences = _sampled_differences(scores, len(first), make_rng(seed))
         smallest = max(smallest, 1 / (SAMPLED_SPLITS + 1))
-        p = float((np.sum(differences >= observed - TOLERANCE) + 1) / (SAMPLED_SPLITS + 1))
+        p = float((np.sum(differences >= least) + 1) / (SAMPLED_SPLITS + 1))
     return ReplicaTest(p, smallest, n_splits, *_welch(first, second))
 
 
@@ -122,7 +123,7 @@ def _welch(first: Float64, second: Float64) -> tuple[float | None, float | None]
         return None, None
     squares = first.var(ddof=1) / len(first), second.var(ddof=1) / len(second)
     error = math.sqrt(sum(squares))
-    if error <= TOLERANCE:
+    if error <= TOLERANCE * max(np.abs(first).max(), np.abs(second).max()):
         return None, None
     # Not scipy.stats, which does the same and takes half a second to import.
     from scipy.special import stdtr, stdtrit
@@ -155,7 +156,7 @@ class Difference:
     Attributes
     ----------
     difference
-        Score of the system's mean statistics minus that of the baseline's: what `randomisation_p` is of.
+        The system's mean score minus the baseline's: what `randomisation_p` is of.
     randomisation_p
         Of approximate randomisation by sentence: about these runs on other sentences.
     replica_test
@@ -238,7 +239,7 @@ def compare(
 
     All metrics and systems see the same resamples, and all metrics of a pair of systems the same
     shuffles; a number depends neither on `engine` nor on what else is compared, and is the one that
-    `bootstrap_systems` or `randomisation_ps` gives by itself with the same seed.
+    `bootstrap_scores` or `randomisation_ps` gives by itself with the same seed.
 
     Parameters
     ----------
@@ -303,7 +304,7 @@ def _results(
     """Return the rows of one metric; `tested` are differences and p-values by system and metric."""
     stats = [system.stats[name] for system in systems]
     draws, seed = settings.draws, settings.seed
-    resampled = bootstrap_systems(stats, metric.score, draws=draws, seed=seed, engine=engine)
+    resampled = bootstrap_scores(stats, metric.score, draws=draws, seed=seed, engine=engine)
     scores = [metric.score(array.sum(axis=1)) for array in stats]  # (R,) each
     differences: list[Difference | None] = [None]
     for k in range(1, len(systems)):
@@ -316,7 +317,7 @@ def _results(
         )
         test = compare_replicas(scores[0], scores[k], seed=settings.seed)
         differences.append(Difference(*tested[systems[k].name, name], test, interval))
-    return tuple(map(_result, systems, scores, (found.replicas for found in resampled), differences))
+    return tuple(map(_result, systems, scores, resampled, differences))
 
 
 def _result(system: System, scores: Float64, resampled: Float64, difference: Difference | None) -> Result:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
-import math
+import functools
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from statistics import NormalDist
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +22,12 @@ from luthier.evaluation import _shuffle_kernels as kernels
 # A metric's score of summed statistics, (..., S) -> (...).
 Score = Callable[[npt.NDArray[Any]], Float64]
 
-# Differences that agree to this much are the same difference: sums in another order may differ so.
+# Differences that agree to this share of the scores are the same difference: sums in another order may differ so.
 TOLERANCE = 1e-12
 # Shuffles of one task.
 BLOCK = 512
+# Pairs of replicas scored at once, over shuffles: it bounds the memory.
+MOST_PAIRS = 1 << 14
 # What is exchanged per sentence.
 EXCHANGES = ("systems", "multeval")
 
@@ -60,9 +64,16 @@ class Contrast:
         return len(self.first), len(self.second)
 
     def difference(self) -> float:
-        """Return what is tested: the score of the second system's mean statistics less that of the first's."""
-        means = [part.sum(axis=1).sum(axis=0) / len(part) for part in (self.first, self.second)]
-        return float(self.score(means[1])) - float(self.score(means[0]))
+        """Return what is tested: the mean score of the second system's replicas less that of the first's."""
+        first, second = self._scores()
+        return float(second.mean()) - float(first.mean())
+
+    def tolerance(self) -> float:
+        """Return what sums in another order may change a difference by."""
+        return TOLERANCE * max(float(np.abs(scores).max()) for scores in self._scores())
+
+    def _scores(self) -> list[Float64]:
+        return [self.score(part.sum(axis=1)) for part in (self.first, self.second)]
 
 
 def randomisation_p(
@@ -87,9 +98,11 @@ def randomisation_ps(
 ) -> Float64:
     """Return the two-sided p-value of each contrast, all from the same shuffles.
 
-    Per sentence the two *systems* are exchanged or not, each with probability one half. A system's statistics on a
-    sentence are the mean over its replicas. With c the number of n shuffles whose difference d of the two scores has
-    |d| ≥ |d_observed| − 1e-12,
+    Per sentence the two *systems* are exchanged or not, each with probability one half: all replicas of one against
+    all of the other. The difference d of a shuffle is the mean over every pair of a replica a of the first system
+    and b of the second, of the difference of the scores of a and b with these sentences exchanged between them;
+    without any exchange it is the difference of the mean scores. With c the number of n shuffles that have
+    |d| ≥ |d_observed|, but for rounding,
 
         p = (c + 1) / (n + 1).
 
@@ -113,7 +126,7 @@ def randomisation_ps(
     MultEval permutes the replicas within each sentence, deals the second pseudo-system by the inverse permutation, so
     that an item can be in both or in none, and counts |d| > |d_observed|. It takes replicas for independent, rejects
     true nulls too often, and gives identical systems a p near 0. It is here to check published numbers.
-    Time is O(n · N · S), memory O(N · S); for MultEval's, times the number of replicas.
+    Time is O(n · (N · R + A · B) · S) with R = A + B replicas, memory O(N · R · S).
 
     References
     ----------
@@ -127,10 +140,10 @@ def randomisation_ps(
         return np.empty(0)
     if len({(contrast.sizes(), contrast.first.shape[1]) for contrast in contrasts}) > 1:
         raise LuthierError("contrasts tested together must have the same replicas and sentences")
-    test = _multeval_test(contrasts) if exchange == "multeval" else _system_test(contrasts)
-    least = np.abs(test.differences(test.observed_sums())[:, 0])
+    test: _Test = _MultEval.of(contrasts) if exchange == "multeval" else _Systems.of(contrasts)
+    least = np.abs(test.observed())
     if not test.strict:
-        least -= TOLERANCE
+        least -= [contrast.tolerance() for contrast in contrasts]
         if least.max() <= 0:  # every shuffle would count
             return np.ones(len(contrasts))
     counting = _Counting(test, np.uint64(make_rng(seed).integers(1 << 63)), least)
@@ -140,82 +153,157 @@ def randomisation_ps(
     return np.asarray((counts + 1) / (shuffles + 1), dtype=np.float64)
 
 
-def _system_test(contrasts: Sequence[Contrast]) -> _Test:
-    """Return the test that exchanges whole systems, (N, 2, S) items.
-
-    Counts stay whole numbers: a system's items are the sums over its replicas, times what brings both systems to the
-    same number of them; that number is divided out before a score is taken.
-    """
-    common = math.lcm(*contrasts[0].sizes())
-    items = []
-    for contrast in contrasts:
-        sums = (part.sum(axis=0) * (common // len(part)) for part in (contrast.first, contrast.second))
-        items.append(np.stack(_in_order(sums), axis=1))
-    return _test(contrasts, items, common, strict=False)
+def _in_order(contrast: Contrast) -> list[Float64]:
+    """Return both systems, (R, N, S) each, in an order of their own: so exchanging them cannot change a p-value."""
+    pair = (np.asarray(part, dtype=np.float64) for part in (contrast.first, contrast.second))
+    return sorted(pair, key=lambda part: (part.shape, part.tobytes()))
 
 
-def _multeval_test(contrasts: Sequence[Contrast]) -> _Test:
-    """Return MultEval's test, (N, 2R, S) items."""
-    count, other = contrasts[0].sizes()
-    if count != other:
-        raise LuthierError(f"MultEval's exchange needs as many replicas of both systems, found {count} and {other}")
-    pairs = (_in_order((contrast.first, contrast.second)) for contrast in contrasts)
-    return _test(contrasts, [np.concatenate(pair).transpose(1, 0, 2) for pair in pairs], count, strict=True)
+def _differing(parts: Iterable[npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+    """Return on which sentences the replicas of any contrast differ, of (R, N, S) each."""
+    return np.asarray(np.logical_or.reduce([(part != part[:1]).any(axis=(0, 2)) for part in parts]))
 
 
-def _in_order(pair: Iterable[npt.NDArray[Any]]) -> list[Float64]:
-    """Return two arrays in an order of their own, so that exchanging the systems cannot change a p-value."""
-    return sorted((np.asarray(part, dtype=np.float64) for part in pair), key=lambda part: part.tobytes())
+class _Test(abc.ABC):
+    """What is exchanged, and how large the differences then are."""
 
+    strict: ClassVar[bool]  # whether only larger differences count
 
-def _test(contrasts: Sequence[Contrast], items: Sequence[Float64], scale: int, *, strict: bool) -> _Test:
-    bounds = np.cumsum([0] + [part.shape[2] for part in items])
-    return _Test(
-        *_split_by_difference(np.concatenate(items, axis=2)),
-        scale=scale,
-        strict=strict,
-        columns=[slice(*pair) for pair in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)],
-        scores=[contrast.score for contrast in contrasts],
-    )
+    @abc.abstractmethod
+    def observed(self) -> Float64:
+        """Return each contrast's difference without any exchange, (contrasts,)."""
+
+    @abc.abstractmethod
+    def shuffled(self, key: np.uint64, first: int, count: int) -> Float64:
+        """Return the differences of shuffles from number `first` on, (contrasts, count)."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Test:
-    """The items to deal, and how the sums of a deal become differences of scores."""
+class _Exchanged:
+    """One contrast among the columns of all: those of the first system's replicas, and of the second's."""
 
-    items: Float64  # (n, K, S): only sentences whose items differ
+    columns: tuple[slice, slice]
+    sizes: tuple[int, int]
+    constant: Float64  # (S,): what sentences on which nothing differs give to every replica
+    score: Score
+
+    def differences(self, kept: Float64, totals: Float64) -> Float64:
+        """Return the mean over all pairs of replicas, (n,); `kept` are the sums of what is not exchanged, (n, W).
+
+        A pair of replicas a and b becomes a's kept sentences with b's exchanged ones, and the other way round.
+        """
+        own, other, all_own, all_other = (
+            sums[..., columns].reshape(*sums.shape[:-1], size, -1)
+            for sums in (kept, totals)
+            for columns, size in zip(self.columns, self.sizes, strict=True)
+        )
+        found = np.empty(len(own))
+        step = max(1, MOST_PAIRS // (self.sizes[0] * self.sizes[1]))
+        for start in range(0, len(found), step):
+            a, b = own[start : start + step, :, None], other[start : start + step, None]  # (n, A, 1, S), (n, 1, B, S)
+            first = self.score(a + (all_other - b) + self.constant)
+            second = self.score((all_own[:, None] - a) + b + self.constant)
+            found[start : start + step] = (first - second).mean(axis=(1, 2))
+        return found
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Systems(_Test):
+    """Whole systems: all replicas of one against all of the other."""
+
+    strict = False
+
+    statistics: Float64  # (n, W), of all replicas and contrasts: only sentences on which replicas differ
     sentences: Int64  # (n,)
-    constant: Float64  # (S,): what all other sentences give to every slot of a system
-    scale: int  # what sums are divided by before a score is taken
-    strict: bool  # MultEval's: single replicas, and only larger differences count
+    contrasts: Sequence[_Exchanged]
+
+    @classmethod
+    def of(cls, contrasts: Sequence[Contrast]) -> _Systems:
+        """Lay the replicas of each system beside each other, contrast after contrast."""
+        pairs = [_in_order(contrast) for contrast in contrasts]
+        differs = _differing(np.concatenate(pair) for pair in pairs)
+        statistics: list[Float64] = []
+        exchanged, width = [], 0
+        for contrast, (first, second) in zip(contrasts, pairs, strict=True):
+            middle = width + first.shape[0] * first.shape[2]
+            end = middle + second.shape[0] * second.shape[2]
+            statistics += [part[:, differs].transpose(1, 0, 2) for part in (first, second)]
+            columns, constant = (slice(width, middle), slice(middle, end)), first[0, ~differs].sum(axis=0)
+            exchanged.append(_Exchanged(columns, (len(first), len(second)), constant, contrast.score))
+            width = end
+        n = np.count_nonzero(differs)
+        whole = np.concatenate([part.reshape(n, part.shape[1] * part.shape[2]) for part in statistics], axis=1)
+        return cls(whole, np.flatnonzero(differs), exchanged)
+
+    @functools.cached_property
+    def totals(self) -> Float64:
+        """The sums over all sentences, (W,), added in the order of the kernel."""
+        return np.cumsum(self.statistics, axis=0)[-1] if len(self.statistics) else np.zeros(self.statistics.shape[1])
+
+    def observed(self) -> Float64:
+        """Return each contrast's difference: every sentence of the first is kept, none of the second's exchanged."""
+        return self._differences(self.totals[None])[:, 0]
+
+    def shuffled(self, key: np.uint64, first: int, count: int) -> Float64:
+        """Return the differences of shuffles."""
+        kept = np.zeros((count, self.statistics.shape[1]))
+        # Hashes overflow on purpose; where kernels run as plain Python each thread must be told so.
+        with np.errstate(over="ignore"):
+            kernels.add_kept(self.statistics, self.sentences, key, first, kept)
+        return self._differences(kept)
+
+    def _differences(self, kept: Float64) -> Float64:
+        return np.array([contrast.differences(kept, self.totals) for contrast in self.contrasts])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _MultEval(_Test):
+    """Single replicas, as MultEval deals them to two pseudo-systems."""
+
+    strict = True
+
+    items: Float64  # (n, 2R, S): only sentences on which replicas differ
+    sentences: Int64  # (n,)
+    constant: Float64  # (S,): what all other sentences give to a pseudo-system
     columns: Sequence[slice]
     scores: Sequence[Score]
 
-    def observed_sums(self) -> Float64:
-        """Return both systems' sums without any exchange, (1, 2, S), added in the order of the kernel."""
-        n, n_items, n_stats = self.items.shape
-        slots = n_items // 2
-        items = self.items.reshape(n, 2, slots, n_stats).transpose(0, 2, 1, 3).reshape(n * slots, 2, n_stats)
-        start = np.broadcast_to(self.constant * slots, (1, 2, n_stats))
-        return np.cumsum(np.concatenate([start, items]), axis=0)[-1:]
+    @classmethod
+    def of(cls, contrasts: Sequence[Contrast]) -> _MultEval:
+        """Lay the replicas of both systems beside each other, and the statistics of all contrasts."""
+        count, other = contrasts[0].sizes()
+        if count != other:
+            raise LuthierError(f"MultEval's exchange needs as many replicas of both systems, found {count} and {other}")
+        every = [np.concatenate(_in_order(contrast)) for contrast in contrasts]  # (2R, N, S)
+        differs, whole = _differing(every), np.concatenate(every, axis=2)
+        bounds = np.cumsum([0] + [part.shape[2] for part in every]).tolist()
+        return cls(
+            np.ascontiguousarray(whole[:, differs].transpose(1, 0, 2)),
+            np.flatnonzero(differs),
+            whole[0, ~differs].sum(axis=0) * count,
+            [slice(*pair) for pair in itertools.pairwise(bounds)],
+            [contrast.score for contrast in contrasts],
+        )
 
-    def shuffled_sums(self, key: np.uint64, first: int, n: int) -> Float64:
-        """Return both pseudo-systems' sums in n shuffles from number `first` on, (n, 2, S)."""
-        sums = np.empty((n, 2, self.items.shape[2]))
-        sums[:] = self.constant * (self.items.shape[1] // 2)
-        # Hashes overflow on purpose; where kernels run as plain Python each thread must be told so.
+    def observed(self) -> Float64:
+        """Return each contrast's difference: of the scores of the mean statistics."""
+        n_stats = self.items.shape[2]
+        halves = (half.reshape(-1, n_stats) for half in np.split(self.items, 2, axis=1))
+        start = np.zeros((1, n_stats))
+        sums = np.stack([np.cumsum(np.concatenate([start, half]), axis=0)[-1] for half in halves])  # as the kernel adds
+        return self._differences(sums[None])[:, 0]
+
+    def shuffled(self, key: np.uint64, first: int, count: int) -> Float64:
+        """Return the differences of shuffles."""
+        sums = np.zeros((count, 2, self.items.shape[2]))
         with np.errstate(over="ignore"):
-            add = kernels.add_multeval if self.strict else kernels.add_shuffled
-            add(self.items, self.sentences, key, first, sums)
-        return sums
+            kernels.add_multeval(self.items, self.sentences, key, first, sums)
+        return self._differences(sums)
 
-    def differences(self, sums: Float64) -> Float64:
-        """Return each contrast's difference of scores: (n, 2, S) → (contrasts, n)."""
-        rows = []
-        for columns, score in zip(self.columns, self.scores, strict=True):
-            scores = score(sums[:, :, columns] / self.scale)  # (n, 2)
-            rows.append(scores[:, 0] - scores[:, 1])
-        return np.array(rows)
+    def _differences(self, sums: Float64) -> Float64:
+        means = (sums + self.constant) / (self.items.shape[1] // 2)
+        scored = (score(means[:, :, columns]) for columns, score in zip(self.columns, self.scores, strict=True))
+        return np.array([scores[:, 0] - scores[:, 1] for scores in scored])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -237,18 +325,10 @@ class Shuffles:
 
 def count_hits(counting: _Counting, block: Shuffles) -> Int64:
     """Return for each contrast how many of the shuffles differ at least as much as what was observed, or more."""
-    sums = counting.test.shuffled_sums(counting.key, block.first, block.count)
-    differences = np.abs(counting.test.differences(sums))
+    differences = np.abs(counting.test.shuffled(counting.key, block.first, block.count))
     least = counting.least[:, None]
     hits: Int64 = np.count_nonzero(differences > least if counting.test.strict else differences >= least, axis=1)
     return hits
-
-
-def _split_by_difference(items: Float64) -> tuple[Float64, Int64, Float64]:
-    """Return the items of sentences where they differ, those sentences, and the sum of the others."""
-    differ = (items != items[:, :1]).any(axis=(1, 2))
-    constant = items[~differ, 0].sum(axis=0)
-    return np.ascontiguousarray(items[differ]), np.flatnonzero(differ), constant
 
 
 POWER = 0.8  # the share of test sets in which a detectable effect is seen

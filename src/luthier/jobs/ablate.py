@@ -13,7 +13,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.params import DEFAULT_SEED, checked
 from luthier.core.tasks import Threads
-from luthier.evaluation.bootstrap import BOOTSTRAP_DRAWS, bootstrap_systems
+from luthier.evaluation.bootstrap import BOOTSTRAP_DRAWS, bootstrap_scores
 from luthier.evaluation.randomisation import Contrast, detectable_effect, holm, randomisation_ps
 from luthier.jobs.opening import AnyPool, cores, pool_at
 from luthier.kbest.pool import Pool
@@ -183,7 +183,7 @@ class _Judge:
     def _differences(self, without: npt.NDArray[Any], with_it: npt.NDArray[Any]) -> Float64:
         """Return the difference on each resample of the sentences."""
         systems = [without[None], with_it[None]]
-        scores = bootstrap_systems(
+        scores = bootstrap_scores(
             systems, self.metric.score, draws=BOOTSTRAP_DRAWS, seed=self.seed, engine=self.engine
         )  # fmt: skip
-        return scores[1].whole - scores[0].whole
+        return np.asarray(scores[1][0] - scores[0][0])

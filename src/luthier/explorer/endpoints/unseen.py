@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.evaluation.bootstrap import bootstrap_systems, difference_interval
+from luthier.evaluation.bootstrap import bootstrap_scores, difference_interval
 from luthier.explorer.endpoints.line import along, best_values
 from luthier.explorer.endpoints.surface import plane_of
 from luthier.explorer.sessions.folders import number_at, value_at
@@ -43,7 +43,7 @@ def unseen(session: Session, asked: CheckedRequest) -> Reply:
     metric = problem.metric
     before, after = problem.selected(np.array([session.named[against].weights, weights]))
     scores = [float(metric.score(stats.sum(axis=0))) for stats in (before, after)]
-    drawn = bootstrap_systems([before[None], after[None]], metric.score, draws=DRAWS, seed=session.seed)
+    drawn = bootstrap_scores([before[None], after[None]], metric.score, draws=DRAWS, seed=session.seed)
     interval = difference_interval(*drawn, higher_is_better=metric.higher_is_better)
     return Reply(
         {

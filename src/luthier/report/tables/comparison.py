@@ -186,7 +186,7 @@ def _notes(comparison: Comparison) -> list[str]:
             _exchange_note(comparison),
             "p (other runs), Welch: between the replicas' scores, by permutation of runs and by Welch's t-test",
             *_weaknesses(comparison),
-            "Δ: difference of the scores of mean statistics from the baseline's, which p (these runs) is of",
+            "Δ: difference of the mean score from the baseline's, which p (these runs) is of",
             _interval_note(comparison),
         ]
     notes += [f"{metric.metric}: {metric.signature}" for metric in comparison.metrics]
