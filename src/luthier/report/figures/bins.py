@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -55,24 +56,55 @@ WEIGHT, AGAINST, FITTED = BLUE, VERMILION, ORANGE
 THINNEST = 0.004  # of a bar, as a share of the axis
 
 
+@dataclasses.dataclass(frozen=True)
+class View:
+    """A curve under a title; with `end` the values up to that alone, on a linear axis."""
+
+    curve: Curve
+    title: str
+    end: float | None = None
+
+
 def draw_curves(curves: Sequence[Curve], path: Path, *, steps: bool = True, width: float | None = None) -> None:
-    """Draw each feature (the first of very many); bins are `steps` over their values, or tips that lines join."""
-    shown = curves[:MOST_PANELS]
+    """Draw each feature; bins are `steps` over their values, or tips that lines join."""
+    draw_views([View(curve, curve.bins.feature) for curve in curves], path, steps=steps, width=width)
+
+
+def draw_views(views: Sequence[View], path: Path, *, steps: bool = True, width: float | None = None) -> None:
+    """Draw a panel for each view, two beside each other (the first of very many)."""
+    shown = views[:MOST_PANELS]
     columns = min(CURVE_COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
     figure = make_figure(figsize=(CURVE_PANEL[0] * columns, CURVE_PANEL[1] * rows), layout="constrained")
     panels = np.atleast_1d(figure.subfigures(rows, columns, squeeze=False)).ravel()
-    for panel, curve in zip(panels, shown, strict=False):
+    for panel, view in zip(panels, shown, strict=False):
         upper, lower = panel.subplots(2, 1, sharex=True, height_ratios=[3, 1])
-        _draw_weights(upper, curve, steps=steps)
-        _draw_populations(lower, curve)
+        _draw_weights(upper, view, steps=steps)
+        _draw_populations(lower, view)
+        if view.end is not None:
+            _cut_off(upper, lower, view.curve, view.end)
     _add_legend(figure, steps=steps, columns=columns + 1)  # one panel is narrower than the three beside each other
     write_figure(figure, path, dpi=110, width=width)
 
 
-def _draw_weights(axis: Any, curve: Curve, *, steps: bool) -> None:
+def _cut_off(upper: Any, lower: Any, curve: Curve, end: float) -> None:
+    """Show the values up to `end`, and of weights and populations what is there."""
+    seen = curve.bins.means <= end
+    first = float(curve.bins.lows[0])
+    upper.set_xlim(first - 0.02 * (end - first), end)
+    if np.any(seen):
+        last = [] if curve.log is None else [curve.log.a + curve.log.b * np.log(min(end, curve.bins.means[-1]))]
+        heights = np.concatenate([curve.weights[seen], curve.fitted[seen], last])
+        low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
+        margin = 0.05 * (high - low) or 1.0
+        upper.set_ylim(low - margin, high + margin)
+        lower.set_ylim(0.0, 1.05 * max(float(curve.bins.populations[seen].max()), 1.0))
+
+
+def _draw_weights(axis: Any, view: View, *, steps: bool) -> None:
+    curve = view.curve
     bins, x = curve.bins, curve.bins.means
-    if bins.lows[0] > 0 and bins.highs[-1] > LOG_AXIS_FROM * bins.lows[0]:
+    if view.end is None and bins.lows[0] > 0 and bins.highs[-1] > LOG_AXIS_FROM * bins.lows[0]:
         axis.set_xscale("log")
     axis.axhline(0.0, color="0.85", linewidth=0.8, zorder=0)
     if steps:
@@ -80,7 +112,7 @@ def _draw_weights(axis: Any, curve: Curve, *, steps: bool) -> None:
     axis.plot(x, curve.weights, "o" if steps else "o-", color=WEIGHT, markersize=4, zorder=3)
     for j in np.flatnonzero(curve.against):
         axis.plot(x[j : j + 2], curve.weights[j : j + 2], ":", color=AGAINST, linewidth=1.6, zorder=2)
-    title = bins.feature
+    title = view.title
     if curve.log is not None:
         where = np.geomspace(x[x > 0][0], x[-1], 200)
         axis.plot(where, curve.log.a + curve.log.b * np.log(where), color=FITTED, linewidth=1.4)
@@ -105,13 +137,14 @@ def _add_legend(figure: Any, *, steps: bool, columns: int) -> None:
     figure.legend(lines, said, loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
 
 
-def _draw_populations(axis: Any, curve: Curve) -> None:
-    bins = curve.bins
+def _draw_populations(axis: Any, view: View) -> None:
+    bins = view.curve.bins
     if axis.get_xscale() == "log":
         factor = (bins.highs[-1] / bins.lows[0]) ** (THINNEST / 2)
         left, right = np.minimum(bins.lows, bins.means / factor), np.maximum(bins.highs, bins.means * factor)
     else:
-        half = THINNEST / 2 * max(bins.highs[-1] - bins.lows[0], np.finfo(np.float64).tiny)
+        end = bins.highs[-1] if view.end is None else view.end
+        half = THINNEST / 2 * max(end - bins.lows[0], np.finfo(np.float64).tiny)
         left, right = np.minimum(bins.lows, bins.means - half), np.maximum(bins.highs, bins.means + half)
     axis.bar(left, bins.populations, width=right - left, align="edge", color="0.7", edgecolor="0.4", linewidth=0.4)
     axis.set_ylabel("instances", fontsize=9)
