@@ -60,7 +60,7 @@ def make_choices(
                 tried[condition.name] = [_plain_record(condition, system, pools)]
             continue
         with open_output(folder / FILE) as file:
-            file.write(choice_text(study, condition, system, pools).encode("utf-8"))
+            file.write(choice_text(condition, system, pools).encode("utf-8"))
         chosen, _ = choose(folder / FILE, folder / CHOICE, engine=engine)
         ordered = sorted(chosen.points, key=lambda point: -point.gain)  # stable: the first tried of equal gains
         found[condition.name] = [point_of(condition, point) for point in ordered]
@@ -96,7 +96,7 @@ def point_of(condition: Condition, tried: Tried) -> Point:
     return Point(int(tried.values[BITS]) if BITS in tried.values else condition.bits[0], values)
 
 
-def choice_text(study: ConditionStudy, condition: Condition, system: System, pools: Sequence[Path]) -> str:
+def choice_text(condition: Condition, system: System, pools: Sequence[Path]) -> str:
     """Return the file of a choice; values of JSON are values of TOML too."""
     settings = system.config.settings
     tuner = {field.name: getattr(settings.tuner, field.name) for field in dataclasses.fields(settings.tuner)}
@@ -110,8 +110,6 @@ def choice_text(study: ConditionStudy, condition: Condition, system: System, poo
             "heldout": str(pools[1].absolute()),
             "metric": settings.metric.signature,
             "seed": settings.options.seed,
-            "order": study.order,
-            "passes": study.passes,
         },
         "bins": {"features": condition.cut, BITS: bits, "induction": condition.induction, **counted},
         "tuner": {"method": settings.tuner.name},

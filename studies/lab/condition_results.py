@@ -16,11 +16,11 @@ from luthier.core.settings import parse_json
 from luthier.evaluation.comparison import Comparison, Difference, Settings, compare, optimizer_spread
 from luthier.evaluation.systems import System
 from luthier.features.bins_file import parse_bins
-from luthier.features.curves import Curve, curves
+from luthier.features.curves import curves
 from luthier.kbest.weights import Weights
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
-from luthier.report.figures.bins import draw_curves
+from luthier.report.figures.bins import View, draw_views
 
 from .base import UNITS, Place, write_tables
 from .condition_settings import Condition, ConditionStudy
@@ -51,7 +51,7 @@ def write_results(study: ConditionStudy, records: Sequence[Record], place: Place
         shapes = results.shapes()
         if shapes:
             paths.append(str(place.folder / f"{entry.name}.shapes.png"))
-            draw_curves(shapes, Path(paths[-1]))
+            draw_views(shapes, Path(paths[-1]))
     if parts:
         spent = {
             name: sum(point["cpu_seconds"] for points in tried.values() for point in points)
@@ -97,25 +97,16 @@ class _Results:
         """Return all that is shown of the data set."""
         main = {c.name: self.chosen(c) for c in self.study.conditions_of(data)}
         settings = {name: setting for name, setting in main.items() if setting is not None}
-        swept = self._sweep()
-        against = self._comparisons([*settings.values(), *swept])
+        against = self._comparisons([*settings.values()])
         results = {
             name: None if name not in settings else self.result(settings[name], against.get(settings[name], {}))
             for name in main
         }
-        more = {}
-        for record in self.lines:
-            if record["condition"] in self.study.sweep and record["more_features"] is not None:
-                more[record["bits"]] = record["more_features"]
-        by_bits = [self.result(setting, against.get(setting, {})) for setting in swept]
         return ConditionTables(
             data,
             (self.metric.name, self.metric.signature),
             results,
             self.study.baselines,
-            tuple(result for result in by_bits if result is not None),
-            more,
-            {name: self._neighbours(name, axis, settings) for name, axis in self.study.confirm.items()},
             tuple(self._tries(name) for name in self.choices),
             self._longer(settings),
         )
@@ -189,32 +180,6 @@ class _Results:
             raise LuthierError(f"the lines of {setting.condition!r} have {error}, or of unlike sentences") from None
         return System(f"{setting.condition} {setting.bits} {setting.values}", {self.metric.name: stats})
 
-    def _sweep(self) -> list[Setting]:
-        """Return the settings of conditions that are run with several bits, each with what is best for them."""
-        return [s for name, bits in self.study.sweep.items() for b in bits if (s := self._best_at(name, b)) is not None]
-
-    def _best_at(self, name: str, bits: int) -> Setting | None:
-        if not self.study.condition(name).has_choice:
-            return Setting(name, bits, "")
-        tried = [point for point in self.choices.get(name, ()) if point["bits"] == bits]
-        if not tried:
-            return None
-        found = [Setting(name, bits, point["values"]) for point in sorted(tried, key=lambda point: -point["gain"])]
-        return next((setting for setting in found if self.loops(setting)), found[0])
-
-    def _neighbours(self, name: str, axis: str, settings: Mapping[str, Setting]) -> tuple[ConditionResult, ...]:
-        """Return the chosen setting among those that differ in one parameter, by the first replica."""
-        if name not in settings:
-            return ()
-        chosen = settings[name]
-        others = {
-            record["values"] for record in self.lines if (record["condition"], record["bits"]) == (name, chosen.bits)
-        }
-        tried = [s for s, *_ in self._tries(name).points if s.bits == chosen.bits and s.values in others]
-        alike = [s for s in tried if _without(s.values, axis) == _without(chosen.values, axis)]
-        found = [self.result(setting, {}) for setting in alike]
-        return tuple(result for result in found if result is not None)
-
     def _tries(self, name: str) -> Tries:
         points = self.choices[name]
         settings = [Setting(name, point["bits"], point["values"]) for point in points]
@@ -224,18 +189,16 @@ class _Results:
         best = max(range(len(points)), key=lambda k: points[k]["gain"])
         return Tries(name, tuple(rows), settings[best])
 
-    def shapes(self) -> list[Curve]:
-        """Return what the study draws of weights; nothing where lines have none."""
-        found: list[Curve] = []
-        for name, features in self.study.shapes.items():
-            setting = self._best_at(name, self.study.shape_bits)
-            for record in [] if setting is None else self.loops(setting)[:1]:
-                if record.get("bins"):
-                    bins = parse_bins(unpack_text(record["bins"], "bins"), UNITS)
-                    made = curves(bins, Weights(unpack_weights(record["answer"])))
-                    found += [curve for curve in made if curve.bins.feature in features]
+    def shapes(self) -> list[View]:
+        """Return what the study draws of weights, of the first loop that has bins: all values, and the lowest ones."""
+        found: list[View] = []
+        for name, ends in self.study.shapes.items():
+            setting = self.chosen(self.study.condition(name))
+            for record in [r for r in self.loops(setting) if r["bins"]][:1] if setting is not None else []:
+                bins = parse_bins(unpack_text(record["bins"], "bins"), UNITS)
+                for curve in curves(bins, Weights(unpack_weights(record["answer"]))):
+                    feature = curve.bins.feature
+                    if feature in ends:
+                        title = f"{name}: {feature}, replica {record['replica'] + 1}"
+                        found += [View(curve, title), View(curve, f"{title}, to {ends[feature]:g}", ends[feature])]
         return found
-
-
-def _without(values: str, axis: str) -> list[str]:
-    return [part for part in values.split(" ") if not part.startswith(f"{axis}=")]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, Self
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.settings import Table
+from luthier.core.settings import Table, typed
 from luthier.features.induction import load_induction
 from luthier.jobs.loop_config import check_k
 
@@ -15,6 +16,7 @@ from .base import Study, is_plain_name, require_known, take_seed
 from .system import PairData, read_pair
 
 MOST_BITS = 20
+Shapes = dict[str, dict[str, float]]
 Values = tuple[tuple[str, Any], ...]  # parameters of the tuner that are this condition's own, in the file's order
 
 
@@ -71,14 +73,9 @@ class ConditionStudy(Study):
     own : features of the decoder that every condition has; its others are left out
     lists_of : conditions without a choice whose tuned weights decode the lists that others choose by
     choice_k : hypotheses of these lists
-    order, passes : how the points of a choice are gone through, see `luthier.jobs.sweep_config.Sweep`
     baselines : conditions that all are compared with
-    sweep : condition → bits that it is run with, each with the constants that are best for them
     longer, longer_turns : conditions that the first data set has once more with so many turns
-    confirm : condition → parameter: run with the neighbours of the chosen value too
-    shapes : condition → features whose weights are drawn
-    shape_bits : bits of these
-    extra : features that the sweep's number of features is also reported with
+    shapes : condition → features whose weights are drawn → where a linear axis of their values ends
     """
 
     data: tuple[ConditionEntry, ...]
@@ -86,16 +83,10 @@ class ConditionStudy(Study):
     own: tuple[str, ...]
     lists_of: tuple[str, ...]
     choice_k: int
-    order: str
-    passes: int
     baselines: tuple[str, ...]
-    sweep: Mapping[str, tuple[int, ...]]
     longer: tuple[str, ...]
     longer_turns: int
-    extra: tuple[str, ...]
-    confirm: Mapping[str, str]
-    shapes: Mapping[str, tuple[str, ...]]
-    shape_bits: int
+    shapes: Shapes
 
     @property
     def names(self) -> set[str]:
@@ -118,8 +109,7 @@ class ConditionStudy(Study):
         names = tuple(condition.name for condition in conditions)
         data = tuple(_entry(table, path, names) for table in _tables(file, "data", path))
         choice, tables = file.table("choice"), file.table("tables")
-        shapes, longer = tables.table("shapes"), tables.table("longer")
-        shape_bits = shapes.take("bits", int, 4)
+        longer = tables.table("longer")
         study = cls(
             name=file.take("name", str),
             seed=take_seed(file, path, 0),
@@ -128,16 +118,10 @@ class ConditionStudy(Study):
             own=file.texts("own"),
             lists_of=choice.texts("lists", ()),
             choice_k=check_k(choice.take("k", int, 100), path),
-            order=choice.take("order", str, "grid"),
-            passes=choice.take("passes", int, 1),
             baselines=tables.texts("baselines", ()),
-            sweep={k: tuple(v) for k, v in tables.table("sweep").rest().items()},
             longer=longer.texts("conditions", ()),
             longer_turns=longer.take("turns", int, 0),
-            extra=tables.texts("sweep_with", ()),
-            confirm=tables.table("confirm").rest(),
-            shapes={k: tuple(v) for k, v in shapes.rest().items()},
-            shape_bits=shape_bits,
+            shapes=typed(tables.table("shapes").rest(), Shapes, "'shapes'", path),
         )
         for table in (longer, choice, tables, file):
             table.end()
@@ -189,22 +173,16 @@ def _check(study: ConditionStudy, path: str) -> None:
         if len(set(names)) != len(names):
             raise LuthierError(f"{path}: expected each {kind} once")
     known = {condition.name: condition for condition in study.conditions}
-    named = (*study.lists_of, *study.baselines, *study.confirm, *study.shapes, *study.sweep, *study.longer)
+    named = (*study.lists_of, *study.baselines, *study.shapes, *study.longer)
     require_known("condition", (*named, *(name for entry in study.data for name in entry.conditions)), known, path)
     for entry in study.data:
         if not set(study.lists_of) <= set(entry.conditions):
             raise LuthierError(f"{path}: expected the conditions of [choice] lists among those of {entry.name!r}")
-    for name, axis in study.confirm.items():
-        if axis not in known[name].axes:
-            raise LuthierError(f"{path}: {name!r} has no {axis!r} to choose, so there is nothing to confirm")
-    for name, bits in study.sweep.items():
-        if not set(bits) <= set(known[name].bits):
-            raise LuthierError(f"{path}: {name!r} is to be run with bits that it has not")
     for name in study.shapes:
-        if study.shape_bits not in known[name].bits:
-            raise LuthierError(
-                f"{path}: {name!r} is not cut into bins of {study.shape_bits} bits, so has no such shape"
-            )
+        if not known[name].bits:
+            raise LuthierError(f"{path}: {name!r} is not cut into bins, so has no shape")
+        if not all(0.0 < end < math.inf for end in study.shapes[name].values()):
+            raise LuthierError(f"{path}: expected the shapes of {name!r} to end at numbers above 0")
     if any(known[name].has_choice for name in study.lists_of):
         raise LuthierError(f"{path}: lists to choose by come of conditions that need no choice")
     if any(condition.has_choice for condition in study.conditions) and not study.lists_of:

@@ -73,8 +73,6 @@ class ConditionTables:
     metric : its name and signature
     main : a result for each condition, None where no loop has ended
     baselines : whom they are compared with
-    sweep : conditions with several bits, and the numbers of features if others were cut too, by bits
-    confirmed : the chosen setting of some conditions among its neighbours, by decoding
     tries : what choices were made among, and what conditions without one reach on the same lists
     longer : loops with more turns, each after the one that it continues
     """
@@ -83,9 +81,6 @@ class ConditionTables:
     metric: tuple[str, str]
     main: Mapping[str, ConditionResult | None]
     baselines: tuple[str, ...]
-    sweep: tuple[ConditionResult, ...]
-    more_features: Mapping[int, int]
-    confirmed: Mapping[str, tuple[ConditionResult, ...]]
     tries: tuple[Tries, ...]
     longer: tuple[ConditionResult, ...] = ()
 
@@ -96,17 +91,11 @@ def table_parts(tables: ConditionTables) -> Iterator[str]:
     yield f"## {tables.data}\n"
     yield f"Metric: {label}, `{signature}`. Every loop that the tables count has ended.\n"
     yield f"### Conditions on the test sentences\n\n{main_table(tables)}"
-    if tables.sweep:
-        yield f"### By bits\n\n{sweep_table(tables)}"
+    for baseline in tables.baselines[1:]:
+        if tables.main.get(baseline) is not None:
+            yield f"### Differences from {baseline}\n\n{differences_table(tables, baseline)}"
     if tables.longer:
         yield f"### More turns\n\n{longer_table(tables.longer)}"
-    for condition, results in tables.confirmed.items():
-        if not results:
-            continue
-        yield (
-            f"### {condition}: the choice confirmed by decoding\n\n{_scores_table(results)}\n"
-            "The first replica of the chosen setting and of its neighbours.\n"
-        )
     yield f"### Scores on the tuning sentences, turn by turn\n\n{turns_table(tables)}"
     if tables.tries:
         yield (
@@ -117,14 +106,14 @@ def table_parts(tables: ConditionTables) -> Iterator[str]:
 
 
 def main_table(tables: ConditionTables) -> str:
-    """Return the conditions with their means, spreads and differences from the baselines."""
+    """Return the conditions with their means, spreads and differences from the first baseline."""
+    first = tables.baselines[:1]
     head = ["condition", "bits", "chosen", "features", "replicas", tables.metric[0], "s_opt"]
-    for baseline in tables.baselines:
-        head += [f"Δ {baseline}", "95 % interval", "p (these runs)"]
+    head += [cell for baseline in first for cell in _difference_head(baseline)]
     head += ["s to decode", "s to tune"]
-    rows = [_main_row(name, result, tables.baselines) for name, result in tables.main.items()]
+    rows = [_main_row(name, result, first) for name, result in tables.main.items()]
     note = (
-        "Means over replicas; s_opt: standard deviation over them. Δ of the scores of mean statistics. Intervals by "
+        "Means over replicas; s_opt: standard deviation over them. Δ: difference of the means. Intervals by "
         "paired bootstrap over sentences, and over replicas where a condition has three. p by approximate "
         "randomisation of whole systems by sentence: about these runs. Seconds of a loop, all turns"
     )
@@ -133,6 +122,17 @@ def main_table(tables: ConditionTables) -> str:
     together = max((result.together for result in tables.main.values() if result is not None), default=1)
     note += f"; some ran up to {together} at a time, which makes them longer.\n" if together > 1 else ".\n"
     return f"{markdown(head, rows, range(3))}\n{note}"
+
+
+def _difference_head(baseline: str) -> list[str]:
+    return [f"Δ {baseline}", "95 % interval", "p (these runs)"]
+
+
+def differences_table(tables: ConditionTables, baseline: str) -> str:
+    """Return how the others differ from a baseline that is not the first."""
+    found = {name: result.against.get(baseline) for name, result in tables.main.items() if result is not None}
+    rows = [[name, *difference_cells(difference)] for name, difference in found.items() if difference is not None]
+    return markdown(["condition", *_difference_head(baseline)], rows, range(1))
 
 
 def _main_row(name: str, result: ConditionResult | None, baselines: Sequence[str]) -> list[str]:
@@ -153,20 +153,6 @@ def _spread(result: ConditionResult) -> str:
     return "–" if result.s_opt is None else f"{result.s_opt:.2f}"
 
 
-def sweep_table(tables: ConditionTables) -> str:
-    """Return conditions with several bits, each with the constants that are best for them."""
-    more, (baseline, *_) = tables.more_features, (*tables.baselines, "")
-    head = ["condition", "bits", "chosen", "features", *(["and counts cut too"] if more else []), "replicas"]
-    head += [tables.metric[0], "s_opt", *([f"Δ {baseline}", "95 % interval", "p (these runs)"] if baseline else [])]
-    rows = []
-    for result in tables.sweep:
-        cells = [*_setting(result.setting), f"{result.features:,}"]
-        cells += [f"{more[result.setting.bits]:,}" if result.setting.bits in more else "–"] if more else []
-        cells += [f"{len(result.scores)} of {result.wanted}", f"{result.mean:.2f}", _spread(result)]
-        rows.append([*cells, *(difference_cells(result.against.get(baseline)) if baseline else [])])
-    return markdown(head, rows, (0, 2))
-
-
 def longer_table(results: Sequence[ConditionResult]) -> str:
     """Return loops with more turns beside those they continue: the first replica."""
     rows = [
@@ -175,11 +161,6 @@ def longer_table(results: Sequence[ConditionResult]) -> str:
         for r in results
     ]  # fmt: skip
     return markdown(["condition", "bits", "values", "turns", "tuning, best", "tuning, last", "test"], rows, range(3))
-
-
-def _scores_table(results: Sequence[ConditionResult]) -> str:
-    rows = [[*_setting(r.setting), f"{r.scores[0]:.2f}", f"{r.decoded[0][-1]:.2f}"] for r in results]
-    return markdown(["condition", "bits", "values", "test", "tuning, last turn"], rows, range(3))
 
 
 def turns_table(tables: ConditionTables) -> str:
@@ -220,7 +201,7 @@ def draw_turns(results: Sequence[ConditionResult], title: str, path: Path) -> No
     """Draw a curve for each condition, the mean over its replicas, and the range of these."""
     from matplotlib.ticker import MaxNLocator
 
-    figure, axis = make_panels(figsize=(7.2, 4.6), layout="constrained")
+    figure, axis = make_panels(figsize=(8.6, 4.6), layout="constrained")
     for looks, result in zip(line_looks(), results, strict=False):
         length = min(map(len, result.decoded))
         scores = np.array([turns[:length] for turns in result.decoded])  # (R, turns)
@@ -235,5 +216,5 @@ def draw_turns(results: Sequence[ConditionResult], title: str, path: Path) -> No
     axis.set_ylabel("decoded tuning sentences")
     axis.set_title(title, fontsize=10)
     axis.grid(visible=True, linewidth=0.3)
-    axis.legend(fontsize=8, frameon=False)
+    figure.legend(fontsize=8, frameon=False, handlelength=3.5, loc="outside right center")  # dashes need the length
     write_figure(figure, path, dpi=110)

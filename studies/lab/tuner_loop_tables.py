@@ -131,7 +131,7 @@ def test_table(tables: TunerLoopTables) -> str:
     scores = "Means over replicas, ± their standard deviation. " if several else ""
     of = "these loops" if several else "one loop each"
     note = (
-        f"\n{scores}Δ: less {tables.baseline}, of the scores of mean statistics. Intervals by paired bootstrap over "
+        f"\n{scores}Δ: mean score less that of {tables.baseline}. Intervals by paired bootstrap over "
         "sentences, and over replicas where both have three. p by approximate randomisation: "
         f"of {of}, not of what other seeds would give.\n"
     )

@@ -18,12 +18,11 @@ from luthier.core.tasks import Engine
 from luthier.features.bins_file import bins_text
 from luthier.kbest.weights import Weights
 from luthier.metrics.batch import Batch
-from luthier.metrics.loading import load_metric
 from luthier.tuning.base import Tuner
 from luthier.tuning.loops.folder import ANSWER
 from luthier.tuning.options import LoopOptions
 
-from ..base import Place, Size
+from ..base import Place
 from ..choices import CHOICES, Point, make_choices, text_of
 from ..condition_results import write_results
 from ..condition_settings import Condition, ConditionEntry, ConditionStudy, Values
@@ -38,7 +37,6 @@ from ..lines import (
     require_counts,
     require_numbers,
     require_texts,
-    unpack_statistics,
     unpack_weights,
 )
 from ..system import LOOPS, TEST, TRANSLATIONS, TUNE, LoopTask, LoopUnits, System, digest_of
@@ -49,14 +47,11 @@ REPLICA_SEEDS = 1000  # between the seeds of replicas: every turn of a loop has 
 
 def _check_line(record: Record) -> None:
     require_texts(record, "study", "data", "condition", "values", "tuner", "metric", "inputs", "made_of", "folder")
-    require_texts(record, "ended", "weights", "translations", "statistics")
-    require_numbers(record, "test", "decode_seconds", "tune_seconds")
+    require_texts(record, "ended", "weights", "translations", "statistics", "answer", "bins")
+    require_numbers(record, "test", "decode_seconds", "tune_seconds", "cpu_seconds")
     require_counts(record, "bits", "replica", "replicas", "seed", "features")
     require(isinstance(record["decoded"], list) and bool(record["decoded"]), "decoded")
     require(all(map(is_number, record["decoded"])), "decoded")
-    if "answer" in record:  # lines of the first study lack it
-        require_texts(record, "answer", "bins")
-        require_numbers(record, "cpu_seconds")
 
 
 LINES = LineKind(
@@ -98,17 +93,6 @@ class Method(ConditionStudy):
         chosen = [u for u in wanted if place.only in data | {""} or u.condition == place.only]
         yield ConditionUnits(self, system, place, chosen)
 
-    def size_of(self, record: Record) -> Size:
-        """Return how large a loop is; lines of the first study have only what follows from the rest of them."""
-        size = super().size_of(record)
-        if "size" in record:
-            return size
-        try:
-            test = len(unpack_statistics(record["statistics"], len(load_metric(record["metric"]).stat_names)))
-        except ValueError as error:
-            raise LuthierError(f"the lines of {record['condition']!r} have {error}") from None
-        return size._replace(test=test, cpu_seconds=record["decode_seconds"] + record["tune_seconds"])
-
     def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
         """Write tables and figures of the loops that have ended; return their paths."""
         return write_results(self, records, place)
@@ -117,19 +101,13 @@ class Method(ConditionStudy):
 def all_units(
     study: ConditionStudy, data: str, points: Mapping[str, Sequence[Point]], replicas: int
 ) -> Iterator[LoopUnit]:
-    """Yield every loop of a data set, replica after replica; of each what the main table has comes first.
+    """Yield every loop of a data set, replica after replica.
 
     `points` are those that were tried for each condition with a choice, the best first. Longer loops come last.
     """
     conditions = {condition.name: condition for condition in study.conditions_of(data)}
     for replica in range(replicas):
         yield from (LoopUnit(name, *_chosen(c, points), replica) for name, c in conditions.items())
-        for name, bits in ((name, bits) for name, bits in study.sweep.items() if name in conditions):
-            yield from (LoopUnit(name, *_best_at(conditions[name], points, b), replica) for b in bits)
-        if replica == 0:
-            yield from _confirming(study, conditions, points)
-            for name in (name for name in study.shapes if name in conditions):
-                yield LoopUnit(name, *_best_at(conditions[name], points, study.shape_bits), 0)
     for name in (name for name in study.longer if name in conditions and data == study.data[0].name):
         bits_of, values = _chosen(conditions[name], points)
         yield LoopUnit(name, bits_of, (*values, (TURNS, study.longer_turns)), 0)
@@ -139,24 +117,6 @@ def _chosen(condition: Condition, points: Mapping[str, Sequence[Point]]) -> Poin
     if condition.has_choice:
         return points[condition.name][0]
     return Point(condition.bits[0] if condition.bits else 0, ())
-
-
-def _best_at(condition: Condition, points: Mapping[str, Sequence[Point]], bits: int) -> Point:
-    """Return the best point of a condition with so many bits."""
-    tried = points.get(condition.name, [Point(bits, ())])
-    return next(point for point in tried if point.bits == bits)
-
-
-def _confirming(
-    study: ConditionStudy, conditions: Mapping[str, Condition], points: Mapping[str, Sequence[Point]]
-) -> Iterator[LoopUnit]:
-    """Yield the neighbours of a chosen value: a choice by re-ranking is confirmed by decoding."""
-    for name, axis in ((name, axis) for name, axis in study.confirm.items() if name in conditions):
-        bits, values = _chosen(conditions[name], points)
-        known = sorted(conditions[name].axes[axis])
-        at = known.index(dict(values)[axis])
-        for other in known[max(0, at - 1) : at] + known[at + 1 : at + 2]:
-            yield LoopUnit(name, bits, tuple((n, other if n == axis else v) for n, v in values), 0)
 
 
 class ConditionUnits(LoopUnits):
@@ -254,20 +214,8 @@ class ConditionUnits(LoopUnits):
             "folder": str(folder.relative_to(self.place.folder)),
             "weights": content_hash(folder / ANSWER),
             "answer": pack_weights(result.weights),
-            "bins": pack_text(bins_text(bins)) if bins is not None and self._is_drawn(unit) else "",
+            "bins": pack_text(bins_text(bins)) if bins is not None and unit.condition in self.study.shapes else "",
             "translations": content_hash(folder / TRANSLATIONS),
-            "more_features": self._more_features(unit, len(names)),
             "luthier": __version__,
             "statistics": pack_statistics(stats),
         }
-
-    def _is_drawn(self, unit: LoopUnit) -> bool:
-        """Return whether the shape of its weights is shown."""
-        return unit.condition in self.study.shapes and unit.bits == self.study.shape_bits and not unit.replica
-
-    def _more_features(self, unit: LoopUnit, n_features: int) -> int | None:
-        """Return how many features there were if those that the study names beside the sweep were cut too."""
-        if unit.condition not in self.study.sweep or not self.study.extra or unit.replica:
-            return None
-        more = self.system.bins(self.study.extra, self.study.condition(unit.condition).induction, unit.bits)
-        return n_features + len(more.names)
