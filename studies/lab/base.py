@@ -14,6 +14,7 @@ import math
 import os
 import platform
 import re
+import statistics
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 KINDS = "luthier.jobs.lab.kinds"
 UNITS, TABLES = "units.jsonl", "tables.md"
 LEAST_P = 0.001
+LEAST_SETS = 3  # synthetic data sets that are shown together, too
 
 
 @dataclasses.dataclass(frozen=True)
@@ -366,6 +368,11 @@ def between(numbers: Sequence[Any]) -> str:
     if not known:
         return "–"
     return f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
+
+
+def mean_and_error(numbers: Sequence[float]) -> str:
+    """Return the mean of at least two numbers and its standard error, as a cell of a table."""
+    return f"{statistics.fmean(numbers):+.2f} ± {statistics.stdev(numbers) / math.sqrt(len(numbers)):.2f}"
 
 
 def write_tables(place: Place, name: str, parts: Sequence[str], *, made_from: str = f"`{UNITS}`") -> str:

@@ -13,6 +13,8 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.report.figure_style import line_looks, make_panels, write_figure
 
+from .base import markdown, mean_and_error
+
 UNTUNED = -1  # number of the start that represents the weights about which starts are drawn
 COLUMNS = 2
 MARKED = 12  # of a curve's points
@@ -141,6 +143,33 @@ def unseen_table(units: Sequence[Reached], metric: str) -> str:
     head = ["weights", "tuning", *(f"test {name}" for name in names), *(f"mean {name}" for name in names)]
     lines = [f"| {' | '.join(head)} |", f"| --- {'| --: ' * (len(head) - 1)}|", *rows]
     return "\n".join(lines) + "\n\nmean: over all starts, ± one standard deviation.\n"
+
+
+def together_table(sets: Sequence[Sequence[Reached]]) -> str:
+    """Return metric × tuner: differences from the first tuner over several data sets, each of which counts once."""
+    tests = _names(name for units in sets for r in units for name in r.test)
+    rows = []
+    for metric in _names(r.metric for units in sets for r in units):
+        means = [_mean_scores([r for r in units if r.metric == metric], tests) for units in sets]
+        first, *others = _names(tuner for found in means for tuner in found)
+        for tuner in others:
+            both = [(found[first], found[tuner]) for found in means if first in found and tuner in found]
+            if len(both) > 1:
+                changes = np.array([own - base for base, own in both])  # (sets, 1 + tests)
+                rows.append([metric, tuner, str(len(both)), *map(mean_and_error, changes.T.tolist())])
+    first = next((_tuners(units)[0] for units in sets if _tuners(units)), "")
+    head = ["metric", "tuner", "data sets", f"Δ {first}, at end", *(f"Δ {first}, test {name}" for name in tests)]
+    note = "\nΔ: means over data sets, each a mean over all starts, ± their standard error.\n"
+    return markdown(head, rows, {0, 1}) + note
+
+
+def _mean_scores(units: Sequence[Reached], tests: Sequence[str]) -> dict[str, Float64]:
+    """Return for each tuner its means over all starts: at the end, and by each test, (1 + tests,)."""
+    found: dict[str, Float64] = {}
+    for tuner in _tuners(units):
+        scores = [[r.score, *(r.test[name] for name in tests)] for r in units if r.tuner == tuner]
+        found[tuner] = np.mean(scores, axis=0)
+    return found
 
 
 def _mean(values: Sequence[float]) -> str:

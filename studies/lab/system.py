@@ -43,11 +43,12 @@ from luthier.metrics.base import Metric
 from luthier.synthetic.pair.pair import PARTS, PairGenerator
 from luthier.tuning.base import Tuner
 from luthier.tuning.loops.folder import LISTS
-from luthier.tuning.loops.loop import LoopPlace, tune_loop
+from luthier.tuning.loops.loop import Decode, LoopPlace, tune_loop
 from luthier.tuning.loops.report import LoopResult
 from luthier.tuning.options import LoopOptions
 
 from .base import Entry, Place, Units, take_name
+from .two_vectors import TwoVectors
 
 SYSTEMS, CORPUS = "systems", "corpus"
 TUNE, HELDOUT, TEST = "tune", "heldout", "test"
@@ -333,11 +334,16 @@ class LoopUnits(Units):
             pool = own(weights)
             return pool.with_features(pool.features.select(columns))
 
+        start = Weights(config.start or decoder.default_weights())
+        decodes: Decode = decode
         if task.forests:  # these have all features of the decoder
             bounds |= {name: (0.0, 0.0) for name in decoder.feature_names if name not in columns}
+            decodes = ForestDecoder(own, folder)
+        elif task.halfway:
+            decodes = TwoVectors(decode, task.metric, start, folder)
         result = tune_loop(
-            ForestDecoder(own, folder) if task.forests else decode,
-            config.start or decoder.default_weights(),
+            decodes,
+            start,
             task.tuner,
             task.metric,
             task.options,
@@ -358,7 +364,14 @@ class LoopUnits(Units):
 
 
 class LoopTask(NamedTuple):
-    """What a loop decodes and tunes with: features of rules, bins of some, how it tunes, and on forests or on lists."""
+    """What a loop decodes and tunes with.
+
+    Attributes
+    ----------
+    features, bins : of rules
+    forests : whether it tunes on forests in place of lists
+    halfway : whether every turn has the lists of a second weight vector
+    """
 
     features: Sequence[str]
     bins: Bins | None
@@ -366,6 +379,7 @@ class LoopTask(NamedTuple):
     metric: Metric
     options: LoopOptions
     forests: bool = False
+    halfway: bool = False
 
 
 def digest_of(record: Record, names: Sequence[str], size: int) -> str:

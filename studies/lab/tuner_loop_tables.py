@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from luthier.evaluation.comparison import Difference
 
-from .base import between, difference_cells, markdown
+from .base import between, difference_cells, markdown, mean_and_error
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,13 +20,14 @@ class LoopRun:
     ----------
     decoded, tuned : by turn, the score of the decoder's own choice and that on all lists, tuned
     hypotheses : on all lists
-    tune_cpu : CPU seconds of tuning, all turns
+    tune_cpu, cpu_seconds : CPU seconds of tuning, and of all, all turns
     """
 
     decoded: tuple[float, ...]
     tuned: tuple[float, ...]
     hypotheses: int
     tune_cpu: float
+    cpu_seconds: float
     ended: str
     higher_is_better: bool
 
@@ -34,6 +35,12 @@ class LoopRun:
     def best(self) -> float:
         """The best of all decodings."""
         return max(self.decoded) if self.higher_is_better else min(self.decoded)
+
+    @property
+    def astray(self) -> int:
+        """How many turns decoded worse than the start."""
+        sign = 1.0 if self.higher_is_better else -1.0
+        return sum(sign * score < sign * self.decoded[0] for score in self.decoded[1:])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +51,8 @@ class TunerLoops:
     ----------
     starts : in every turn
     before, after : test scores of each replica with the weights of the start and of the end, by metric
-    against : differences from the baseline on the test sentences, by metric; none of the baseline itself
+    baseline : the tuner that it is compared with
+    against : differences from that on the test sentences, by metric; none of the baseline itself
     """
 
     metric: str
@@ -53,6 +61,7 @@ class TunerLoops:
     runs: tuple[LoopRun, ...]
     before: Mapping[str, Sequence[float]]
     after: Mapping[str, Sequence[float]]
+    baseline: str
     against: Mapping[str, Difference]
 
 
@@ -63,13 +72,11 @@ class TunerLoopTables:
     Attributes
     ----------
     size : sentences to tune on, hypotheses of each in a turn, features
-    baseline : the tuner that others are compared with
     loops : in the order of the study
     """
 
     data: str
     size: tuple[int, int, int]
-    baseline: str
     loops: tuple[TunerLoops, ...]
 
 
@@ -130,12 +137,43 @@ def test_table(tables: TunerLoopTables) -> str:
     several = any(len(loops.runs) > 1 for loops in tables.loops)
     scores = "Means over replicas, ± their standard deviation. " if several else ""
     of = "these loops" if several else "one loop each"
+    baselines = dict.fromkeys(loops.baseline for loops in tables.loops)
+    whom = next(iter(baselines)) if len(baselines) == 1 else "the tuner before it that has no Δ"
     note = (
-        f"\n{scores}Δ: mean score less that of {tables.baseline}. Intervals by paired bootstrap over "
+        f"\n{scores}Δ: mean score less that of {whom}. Intervals by paired bootstrap over "
         "sentences, and over replicas where both have three. p by approximate randomisation: "
         f"of {of}, not of what other seeds would give.\n"
     )
     return markdown(head, rows, {0, 1}) + note
+
+
+def together_table(sets: Sequence[TunerLoopTables]) -> str:
+    """Return metric × tuner: differences from the baseline over several data sets, each of which counts once."""
+    found: dict[tuple[str, str], list[tuple[TunerLoops, TunerLoops]]] = {}
+    for tables in sets:
+        known = {(loops.metric, loops.tuner): loops for loops in tables.loops}
+        for (metric, tuner), loops in known.items():
+            if (metric, loops.baseline) in known:
+                found.setdefault((metric, tuner), []).append((loops, known[metric, loops.baseline]))
+    names = list(dict.fromkeys(name for pairs in found.values() for own, _ in pairs for name in own.after))
+    head = ["tuned for", "tuner", "data sets", "loops", "less", "Δ best decoding", *(f"Δ test {n}" for n in names)]
+    head += ["turns", "worse than the start", "CPU s"]
+    rows = []
+    for (metric, tuner), pairs in found.items():
+        runs = [run for own, _ in pairs for run in own.runs]
+        baseline = pairs[0][0].baseline
+        bests = [_mean([r.best for r in own.runs]) - _mean([r.best for r in base.runs]) for own, base in pairs]
+        tests = [[_mean(own.after[n]) - _mean(base.after[n]) for own, base in pairs] for n in names]
+        changes = ["–"] * (1 + len(names)) if tuner == baseline else [mean_and_error(d) for d in (bests, *tests)]
+        turns = sum(len(run.decoded) for run in runs)
+        astray = f"{sum(run.astray for run in runs)} of {turns - len(runs)}"
+        cells = [metric, tuner, str(len(pairs)), str(len(runs)), "–" if tuner == baseline else baseline, *changes]
+        rows.append([*cells, f"{turns / len(runs):.1f}", astray, f"{_mean([r.cpu_seconds for r in runs]):.1f}"])
+    note = (
+        "\nΔ: means over data sets, each a mean over its replicas, ± their standard error. worse than the start: turns "
+        "after the first whose decoding scores below the first. CPU s: of a loop, decoding and tuning.\n"
+    )
+    return markdown(head, rows, {0, 1, 4}) + note
 
 
 def _cells(

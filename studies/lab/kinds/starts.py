@@ -28,6 +28,7 @@ from luthier.tuning.restarts import draw_start
 from luthier.tuning.run import RunOptions, run
 
 from ..base import (
+    LEAST_SETS,
     UNITS,
     Place,
     Size,
@@ -42,8 +43,8 @@ from ..base import (
     write_tables,
 )
 from ..lines import LineKind, is_number, require, require_counts, require_numbers, require_texts
-from ..lists import FILES, SYNTHETIC, ListEntry, StudyLists, load_lists, read_lists
-from ..start_tables import UNTUNED, Reached, draw_starts, table_parts
+from ..lists import FILES, SYNTHETIC, ListEntry, StudyLists, SyntheticPart, load_lists, read_lists
+from ..start_tables import UNTUNED, Reached, draw_starts, table_parts, together_table
 
 NO_TUNING = "no tuning"  # the name of the unit that only scores the weights starts are drawn about
 
@@ -141,12 +142,16 @@ class Method(Study):
         records = self._in_order(records)
         self._check_tests(records, place.folder / UNITS)
         parts, pictures = [self.size_table(records)], []
+        together: list[list[Reached]] = []
         for entry in self.data:
             units = [Reached.from_record(record) for record in records if record["data"] == entry.name]
             if units:
                 parts += table_parts(entry.name, units, entry.test_by)
                 pictures.append(place.folder / f"{entry.name}.png")
                 draw_starts(units, f"{self.name}: {entry.name}", pictures[-1])
+                together += [units] if isinstance(entry.tune, SyntheticPart) else []
+        if len(together) >= LEAST_SETS:
+            parts.insert(1, f"## All synthetic data sets\n\n{together_table(together)}")
         return [*map(str, pictures), write_tables(place, self.name, parts)] if pictures else []
 
     def _check_tests(self, records: Sequence[Record], path: Path) -> None:

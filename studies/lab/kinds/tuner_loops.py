@@ -30,6 +30,7 @@ from luthier.tuning.loops.folder import ANSWER, LISTS
 from luthier.tuning.options import LoopOptions
 
 from ..base import (
+    LEAST_SETS,
     Place,
     Size,
     Starts,
@@ -63,7 +64,7 @@ from ..system import (
     digest_of,
     read_pair,
 )
-from ..tuner_loop_tables import LoopRun, TunerLoops, TunerLoopTables, table_parts
+from ..tuner_loop_tables import LoopRun, TunerLoops, TunerLoopTables, table_parts, together_table
 
 
 def _check_line(record: Record) -> None:
@@ -97,6 +98,43 @@ class TunerLoopEntry(PairData):
 
 
 @dataclasses.dataclass(frozen=True)
+class Looped:
+    """A tuner, and how its loops are run.
+
+    Attributes
+    ----------
+    starts : of every turn
+    forests : whether it tunes on forests in place of lists
+    halfway : whether every turn has the lists of a second weight vector
+    trust : how far weights may go from those that decoded best; None as the training says
+    baseline : the tuner that it is compared with
+    """
+
+    tuner: Tuner
+    starts: int
+    forests: bool
+    halfway: bool
+    trust: float | None
+    baseline: str
+
+    @property
+    def method(self) -> str:
+        """What it is, in full."""
+        return self.tuner.spec + " on forests" * self.forests + " on lists of two vectors" * self.halfway
+
+
+def _looped(table: Table, path: str, starts: int, baseline: str) -> tuple[str, Looped]:
+    """Return a tuner as a table says, and the name that the study gives it."""
+    count, trust = table.take("starts", int, starts), table.take("trust", float, None)
+    forests, halfway = table.take("forests", bool, False), table.take("halfway", bool, False)
+    own_baseline = table.take("baseline", str, baseline)
+    name, method = read_tuner(table, path)
+    if forests and halfway:
+        raise LuthierError(f"{path}: expected {name!r} to tune on forests or on lists of two vectors, found both")
+    return name, Looped(method, count, forests, halfway, trust, own_baseline)
+
+
+@dataclasses.dataclass(frozen=True)
 class Method(Study):
     """A study of tuners in loops.
 
@@ -105,10 +143,8 @@ class Method(Study):
     features : of rules
     own : features of the decoder; its others are left out
     tuners : by the names the study gives them
-    starts : of every turn; `counts` has how many, by tuner
-    on_forests : the tuners whose loops tune on forests in place of lists
+    starts : how those of a turn are drawn
     metrics, test_metrics : to tune for, and to score test translations with, by name
-    baseline : the tuner that others are compared with
     replicas : loops of each tuner for each metric, with seeds of their own
     """
 
@@ -117,49 +153,36 @@ class Method(Study):
     data: tuple[TunerLoopEntry, ...]
     features: tuple[str, ...]
     own: tuple[str, ...]
-    tuners: Mapping[str, Tuner]
+    tuners: Mapping[str, Looped]
     starts: Starts
-    counts: Mapping[str, int]
     metrics: Mapping[str, Metric]
     test_metrics: Mapping[str, Metric]
-    baseline: str
     replicas: int = 1
-    on_forests: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, file: Table, path: str) -> Self:
         """Return the study that a file describes."""
         starts, test = read_starts(file.table("starts"), path), file.table("test")
         metrics = dict(read_metric(table) for table in file.tables("metric"))
-        counts: dict[str, int] = {}
-        tuners: dict[str, Tuner] = {}
-        on_forests: set[str] = set()
-        for table in file.tables("tuner"):
-            count, forests = table.take("starts", int, starts.count), table.take("forests", bool, False)
-            name, method = read_tuner(table, path)
-            tuners[name], counts[name] = method, count
-            on_forests |= {name} if forests else set()
+        baseline = test.take("baseline", str)
         study = cls(
             name=file.take("name", str),
             seed=take_seed(file, path),
             features=file.texts("features"),
             own=file.texts("own"),
             data=tuple(_entry(table, path, tuple(metrics)) for table in file.tables("data")),
-            tuners=tuners,
+            tuners=dict(_looped(table, path, starts.count, baseline) for table in file.tables("tuner")),
             starts=starts,
-            counts=counts,
             metrics=metrics,
             test_metrics={name: load_metric(str(spec)) for name, spec in test.table("metrics").rest().items()},
-            baseline=test.take("baseline", str),
             replicas=file.take("replicas", int, 1),
-            on_forests=frozenset(on_forests),
         )
         for table in (test, file):
             table.end()
-        if min(counts.values()) < 1 or study.replicas < 1:
+        if min(looped.starts for looped in study.tuners.values()) < 1 or study.replicas < 1:
             raise LuthierError(f"{path}: expected at least one start of every tuner, and one replica")
         require_known("metric", [name for entry in study.data for name in entry.metrics], study.metrics, path)
-        require_known("tuner", [study.baseline], study.tuners, path)
+        require_known("tuner", [looped.baseline for looped in study.tuners.values()], study.tuners, path)
         if not study.test_metrics:
             raise LuthierError(f"{path}: expected metrics to test with in [test.metrics], found none")
         return study
@@ -184,6 +207,9 @@ class Method(Study):
         """Write the tables of the loops that have ended; return their paths."""
         found = [self._tables(entry, records) for entry in self.data]
         parts = [part for tables in found if tables.loops for part in table_parts(tables)]
+        together = [t for entry, t in zip(self.data, found, strict=True) if entry.synthetic is not None and t.loops]
+        if len(together) >= LEAST_SETS:
+            parts.insert(0, f"## All synthetic data sets\n\n{together_table(together)}")
         return [write_tables(place, self.name, [self.size_table(records), *parts])] if parts else []
 
     def _tables(self, entry: TunerLoopEntry, records: Sequence[Record]) -> TunerLoopTables:
@@ -196,13 +222,14 @@ class Method(Study):
         size = (0, 0, 0)
         for metric in entry.metrics:
             own = {tuner: lines[metric, tuner] for tuner in self.tuners if (metric, tuner) in lines}
-            against = self._differences(own)
             for tuner, replicas in own.items():
                 size = replicas[0]["sentences"], replicas[0]["k"], len(self.features) + len(self.own)
-                found.append(self._loops(replicas, against.get(tuner, {})))
-        return TunerLoopTables(entry.name, size, self.baseline, tuple(found))
+                baseline = self.tuners[tuner].baseline
+                against = {} if tuner == baseline else self._differences(own.get(baseline, ()), replicas)
+                found.append(self._loops(replicas, baseline, against))
+        return TunerLoopTables(entry.name, size, tuple(found))
 
-    def _loops(self, records: Sequence[Record], against: dict[str, Difference]) -> TunerLoops:
+    def _loops(self, records: Sequence[Record], baseline: str, against: dict[str, Difference]) -> TunerLoops:
         """Return the replicas of one tuner for one metric."""
         before, after = (
             {
@@ -213,30 +240,28 @@ class Method(Study):
         )
         runs = tuple(
             LoopRun(
-                tuple(r["decoded"]), tuple(r["tuned"]), r["hypotheses"], float(r["tune_cpu"]), r["ended"],
-                r["higher_is_better"],
+                tuple(r["decoded"]), tuple(r["tuned"]), r["hypotheses"], float(r["tune_cpu"]),
+                self.size_of(r).cpu_seconds or 0.0, r["ended"], r["higher_is_better"],
             )
             for r in records
         )  # fmt: skip
         first = records[0]
-        return TunerLoops(first["metric"], first["tuner"], first["loop"]["restarts"] + 1, runs, before, after, against)
+        starts = first["loop"]["restarts"] + 1
+        return TunerLoops(first["metric"], first["tuner"], starts, runs, before, after, baseline, against)
 
-    def _differences(self, lines: Mapping[str, Sequence[Record]]) -> dict[str, dict[str, Difference]]:
-        """Return how the loops of one metric differ from the baseline's on the test sentences: tuner → metric → how."""
-        order = sorted(lines, key=lambda tuner: tuner != self.baseline)
-        if len(order) < 2 or order[0] != self.baseline:
+    def _differences(self, baseline: Sequence[Record], records: Sequence[Record]) -> dict[str, Difference]:
+        """Return how loops differ from the baseline's on the test sentences, by metric; nothing without these."""
+        if not baseline:
             return {}
-        systems = [
-            Compared(
-                tuner, {n: np.stack([self._statistics(r, "test", n) for r in lines[tuner]]) for n in self.test_metrics}
-            )
-            for tuner in order
+        both = [
+            Compared(name, {n: np.stack([self._statistics(r, "test", n) for r in lines]) for n in self.test_metrics})
+            for name, lines in (("baseline", baseline), ("loops", records))
         ]
-        found: dict[str, dict[str, Difference]] = {tuner: {} for tuner in order[1:]}
-        for compared in compare(systems, self.test_metrics, Settings(seed=self.seed)).metrics:
-            for result in compared.results[1:]:
-                assert result.against_baseline is not None
-                found[result.system][compared.metric] = result.against_baseline
+        found: dict[str, Difference] = {}
+        for compared in compare(both, self.test_metrics, Settings(seed=self.seed)).metrics:
+            difference = compared.results[1].against_baseline
+            assert difference is not None
+            found[compared.metric] = difference
         return found
 
     def _statistics(self, record: Record, part: str, name: str) -> Float64:
@@ -285,12 +310,14 @@ class TunerLoopUnits(LoopUnits):
 
     def options(self, unit: TunerLoopUnit) -> LoopOptions:
         """Return how a loop is run: as the training says, from the study's starts."""
+        looped, usual = self.study.tuners[unit.tuner], self.system.config.settings.options
         return dataclasses.replace(
-            self.system.config.settings.options,
+            usual,
             seed=self.study.seed + REPLICA_SEEDS * unit.replica,
-            restarts=self.study.counts[unit.tuner] - 1,
+            restarts=looped.starts - 1,
             restart_kind=self.study.starts.kind,
             restart_size=self.study.starts.size,
+            trust=usual.trust if looped.trust is None else looped.trust,
         )
 
     def record(self, unit: TunerLoopUnit) -> Record:
@@ -303,7 +330,7 @@ class TunerLoopUnits(LoopUnits):
             "tuner": unit.tuner,
             "metric": unit.metric,
             "replica": unit.replica,
-            "method": self.study.tuners[unit.tuner].spec + " on forests" * (unit.tuner in self.study.on_forests),
+            "method": self.study.tuners[unit.tuner].method,
             "signature": self.study.metrics[unit.metric].signature,
             "inputs": self.state,
             "start": dict(self.system.config.start or {}),
@@ -323,8 +350,10 @@ class TunerLoopUnits(LoopUnits):
         folder = self.folder(identity)
         if (folder / ANSWER).exists() and not (folder / LISTS).exists():  # its line was there, and has been removed
             shutil.rmtree(folder)
-        tuner, forests = self.study.tuners[unit.tuner], unit.tuner in self.study.on_forests
-        task = LoopTask(self.study.features, None, tuner, metric, self.options(unit), forests)
+        looped, options = self.study.tuners[unit.tuner], self.options(unit)
+        task = LoopTask(
+            self.study.features, None, looped.tuner, metric, options, forests=looped.forests, halfway=looped.halfway
+        )
         result, names = self.loop(task, folder)
         last = result.iterations[-1]
         spent = {
