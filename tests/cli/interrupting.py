@@ -22,8 +22,9 @@ import time
 from pathlib import Path
 
 PYTHONS = ("Traceback", "Exception ignored", "KeyboardInterrupt", "Error:")
-START = (
-    "import sys\nfrom luthier.cli.start import main\nsys.stderr.write('begun\\n')\nsys.stderr.flush()\nsys.exit(main())"
+START = (  # as the command itself does
+    "import sys\nfrom luthier.cli.start import command\nsys.stderr.write('begun\\n')\nsys.stderr.flush()\n"
+    "sys.exit(command())"
 )
 PATIENCE = 600.0  # seconds until a command that does not end hangs, on a machine that does much else, too
 TUNE = "tune pool.arrow --method mert --restarts 4"
@@ -69,7 +70,7 @@ def run(line: str, home: Path, after: float | None) -> tuple[int, str, float]:
     (home / "out").mkdir()
     child = subprocess.Popen(
         [sys.executable, "-c", START, *line.split()], cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        start_new_session=True, text=True,
+        start_new_session=True, text=True, env={**os.environ, "PYTHONFAULTHANDLER": "1"},
     )  # fmt: skip
     assert child.stderr is not None
     child.stderr.readline()
