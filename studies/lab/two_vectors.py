@@ -30,11 +30,10 @@ class TwoVectors(NumberedDecoder):
     def decode(self, weights: Weights, number: int) -> Pool:
         """Return the lists of both; hypotheses that both find stand once."""
         own = self._decode(weights)
-        if not number:
-            return own
-        other = self._decode(Weights(towards(self._best(number), weights, 0.5)))
-        # the decoder's total is of its weights
-        return drop_duplicates(dataclasses.replace(merge([own, other]), columns={}))
+        if number:
+            own = merge([own, self._decode(Weights(towards(self._best(number), weights, 0.5)))])
+        # a decoder's total is of its weights
+        return drop_duplicates(dataclasses.replace(own, columns={}))
 
     def _best(self, number: int) -> Weights:
         """Return the weights that decoded best in the first turns."""

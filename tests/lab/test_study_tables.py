@@ -5,7 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from luthier.jobs.lab.start_tables import Reached, equal_time_table, expected_best, starts_table, unseen_table
+from luthier.jobs.lab.start_tables import (
+    Reached,
+    equal_time_table,
+    expected_best,
+    starts_table,
+    together_table,
+    unseen_table,
+)
 
 
 def unit(tuner, start, gain, **more):
@@ -53,3 +60,11 @@ def test_the_best_weights_on_the_test_lists():
         "| a, start 0 | 4.00 | 5.00 | 6.00 ± 0.71 |",
         "| b, start 0 | 3.00 | 4.00 | 7.00 ± 2.24 |",
     ]
+
+
+def test_differences_over_several_data_sets_count_each_once():
+    other = [unit("a", 0, -4.0), unit("a", 1, -2.0), unit("b", 0, -6.0), unit("c", 0, -9.0)]
+    lines = together_table([UNITS, other]).splitlines()
+    # a ends at 5 and 3 in the mean, b at 6 and 6; on the test each is one more
+    assert lines[0] == "| metric | tuner | data sets | Δ a, at end | Δ a, test TER |"
+    assert lines[2:4] == ["| TER | b | 2 | +2.00 ± 1.00 | +2.00 ± 1.00 |", ""]  # c has one data set only

@@ -1,5 +1,7 @@
 """Studies of tuners in loops: lines that say all, loops that are the same as by hand, tables with the test."""
 
+import dataclasses
+import itertools
 import json
 import re
 
@@ -11,10 +13,13 @@ from luthier.corpus.lines import read_lines
 from luthier.decoding.decoder import Decoder
 from luthier.jobs.lab.base import Place, read_study, run_study
 from luthier.jobs.lab.system import System
+from luthier.jobs.lab.tuner_loop_tables import LoopRun, TunerLoops, TunerLoopTables, together_table
 from luthier.jobs.loop import ForestDecoder, OwnDecoder
+from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.weights import Weights
 from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric
+from luthier.metrics.pools import pool_statistics
 from luthier.tuning.base import tuner
 from luthier.tuning.loops.loop import tune_loop
 from luthier.tuning.options import LoopOptions
@@ -147,6 +152,8 @@ def test_a_study_that_is_started_again_runs_only_what_is_missing(done):
         ('baseline = "MER"', 'baseline = "PRO"', "there is no tuner 'PRO' in this study. known: MER, one start"),
         ("starts = 1", "starts = 0", "expected at least one start"),
         ("replicas = 2", "replicas = 0", "and one replica"),
+        ("starts = 1", 'baseline = "PRO"', "there is no tuner 'PRO' in this study. known: MER, one start"),
+        ("starts = 1", "forests = true\nhalfway = true", "on forests or on lists of two vectors, found both"),
         ('kind = "few"', 'kind = "many"', "expected a kind of starts"),
         ("sentences = 7", "sentences = 0", "expected at least one sentence of 'pair' to tune on, found 0"),
         ('sentences = 7', 'metrics = ["BLEU"]', "there is no metric 'BLEU' in this study"),
@@ -189,6 +196,71 @@ def test_loops_on_forests_and_sentences_further_on(tmp_path):
     )
     assert dict(result.weights) == line["weights"]
     assert all(value == 0.0 for name, value in line["weights"].items() if name not in names)
+
+
+@pytest.mark.slow
+def test_loops_with_lists_of_two_vectors_and_with_trust(tmp_path):
+    (tmp_path / "pair.toml").write_text(TRAINING.replace("iterations = 2", "iterations = 4\npatience = 0"))
+    remedies = STUDY.replace("starts = 1\nparameters = { limit = 5 }", "starts = 1\nhalfway = true\ntrust = 0.3")
+    remedies = remedies.replace('method = "simplex"', 'method = "mert"').replace("replicas = 2", "replicas = 1")
+    (tmp_path / "study.toml").write_text(remedies)
+    run_study(tmp_path / "study.toml", tmp_path / "out")
+    _, line = [json.loads(line) for line in (tmp_path / "out/units.jsonl").read_text().splitlines()]
+    assert line["method"].endswith(" on lists of two vectors")
+    assert line["loop"]["trust"] == 0.3
+
+    study = read_study(tmp_path / "study.toml")
+    system = System(
+        study.data[0], Place(str(tmp_path / "study.toml"), tmp_path / "out"), seed=study.seed, own=study.own
+    )
+    decoder = Decoder(system.grammar("tune").select_features(study.features), system.models, system.config.search)
+    names, ter, turns = {*study.features, *study.own}, load_metric("ter"), []
+
+    def search(weights):
+        pool = OwnDecoder(decoder, *system.sentences("tune"), 8)(Weights(weights))
+        return pool.with_features(pool.features.select(tuple(n for n in pool.features.names if n in names)))
+
+    def decode(weights):  # the best so far is that of least TER of its own first hypotheses
+        lists = search(weights)
+        if turns:
+            _, best = min(turns, key=lambda turn: turn[0])
+            scales = sum(map(abs, weights.values())), sum(map(abs, best.values()))
+            half = {n: weights[n] / scales[0] / 2 + best[n] / scales[1] / 2 for n in weights}
+            lists = merge([lists, search(half)])
+        lists = drop_duplicates(dataclasses.replace(lists, columns={}))
+        scores = lists.scores(np.array([weights.get(name, 0.0) for name in lists.features.names]))
+        chosen = [a + int(np.argmax(scores[a:b])) for a, b in itertools.pairwise(lists.offsets)]
+        turns.append((float(ter.score(pool_statistics(lists, ter)[chosen].sum(axis=0))), dict(weights)))
+        return lists
+
+    options = LoopOptions(iterations=4, patience=0, trust=0.3, seed=4, restarts=0, restart_kind="few", restart_size=0.5)
+    result = tune_loop(decode, decoder.default_weights(), tuner("mert"), ter, options)
+    assert [turn.decoded for turn in result.iterations] == pytest.approx([score for score, _ in turns])
+    assert [turn.decoded for turn in result.iterations] == line["decoded"]
+    assert dict(result.weights) == line["weights"]
+
+
+def loops(tuner_name, baseline, *replicas):
+    """Return the loops of a tuner: of each replica the scores by turn, and that of the test."""
+    runs = tuple(LoopRun(scores, scores, 10, 1.0, 2.0, "enough turns", True) for scores, _ in replicas)
+    return TunerLoops("BLEU", tuner_name, 1, runs, {}, {"BLEU": [test for _, test in replicas]}, baseline, {})
+
+
+def test_differences_over_several_data_sets_count_each_once():
+    sets = [
+        TunerLoopTables("one", (9, 8, 4), (
+            loops("a", "a", ((10.0, 9.0, 12.0), 20.0), ((10.0, 11.0, 14.0), 22.0)),
+            loops("b", "a", ((10.0, 15.0), 21.0)),
+        )),
+        TunerLoopTables("two", (9, 8, 4), (
+            loops("a", "a", ((10.0, 8.0), 30.0)),
+            loops("b", "a", ((10.0, 9.0, 13.0), 34.0)),
+        )),
+    ]  # fmt: skip
+    rows = together_table(sets).splitlines()
+    # of a, the best are 12, 14 | 10 and the tests 20, 22 | 30; of b, 15 | 13 and 21 | 34: differences 2 | 3 and 0 | 4
+    assert rows[2] == "| BLEU | a | 2 | 3 | – | – | – | 2.7 | 2 of 5 | 2.0 |"
+    assert rows[3] == "| BLEU | b | 2 | 2 | a | +2.50 ± 0.50 | +2.00 ± 2.00 | 2.5 | 1 of 3 | 2.0 |"
 
 
 @pytest.mark.parametrize(("old", "new"), [("sentences = 7", "sentences = 7\nskip = -1"), ("sentences = 7", "skip = 3")])
