@@ -13,6 +13,7 @@ from served import SPEC, ask, make_pool, serving
 from luthier.core.errors import LuthierError
 from luthier.explorer.sessions.folders import STOPPED, Folders, record_of
 from luthier.explorer.sessions.workspace import Workspace
+from luthier.jobs import run_file
 from luthier.jobs.run_file import FAILED, INTERRUPTED, RunFile, run_path
 from luthier.jobs.tune import tune
 from luthier.kbest.storage.pool_file import save_pool
@@ -266,6 +267,29 @@ def _broken(answer, kind, error):
     with RunFile(answer, kind) as record:
         record.begin()
         raise error
+
+
+@pytest.mark.parametrize("at", ["first", "second"])
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize(("kind", "left"), [("tune", None), ("loop", "interrupted")])
+def test_an_interrupt_while_a_record_is_written_leaves_no_running_one(tmp_path, monkeypatch, at, late, kind, left):
+    usual = run_file.open_output
+
+    @contextlib.contextmanager
+    def interrupted(path):
+        if late:
+            with usual(path) as file:
+                yield file
+        monkeypatch.setattr(run_file, "open_output", usual)  # there is one Ctrl-C
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), RunFile(tmp_path / "w.txt", kind) as record:
+        if at == "second":
+            record.begin()
+        monkeypatch.setattr(run_file, "open_output", interrupted)
+        record.begin()
+    path = tmp_path / "w.run.json"
+    assert (json.loads(path.read_text())["state"] if path.exists() else None) == left
 
 
 def test_devices_and_standard_output_have_no_record():

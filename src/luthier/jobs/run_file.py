@@ -117,7 +117,7 @@ class RunFile:
         elif self.path:
             with secondary(self.path):
                 if self._before is None:
-                    Path(self.path).unlink()
+                    Path(self.path).unlink(missing_ok=True)  # Ctrl-C may have come before it was there
                 else:
                     with open_output(self.path) as file:
                         file.write(self._before)
@@ -130,11 +130,13 @@ class RunFile:
                 self._before = Path(self.path).read_bytes()
         self._begun, self._written = True, time.monotonic()
         text = json.dumps(self._record, indent=1, ensure_ascii=False, default=float)
-        path, self.path = self.path, ""  # what cannot be written once is not tried again
-        with secondary(path):
-            with open_output(path) as file:
+        written = False
+        with secondary(self.path):
+            with open_output(self.path) as file:
                 file.write(text.encode("utf-8", "replace") + b"\n")
-            self.path = path
+            written = True
+        if not written:  # what cannot be written once is not tried again
+            self.path = ""
 
 
 def _now() -> str:
