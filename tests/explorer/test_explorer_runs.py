@@ -269,8 +269,8 @@ def _broken(answer, kind, error):
         raise error
 
 
-@pytest.mark.parametrize("at", ["first", "second"])
 @pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("at", ["first", "second", "end"])
 @pytest.mark.parametrize(("kind", "left"), [("tune", None), ("loop", "interrupted")])
 def test_an_interrupt_while_a_record_is_written_leaves_no_running_one(tmp_path, monkeypatch, at, late, kind, left):
     usual = run_file.open_output
@@ -283,13 +283,17 @@ def test_an_interrupt_while_a_record_is_written_leaves_no_running_one(tmp_path, 
         monkeypatch.setattr(run_file, "open_output", usual)  # there is one Ctrl-C
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), RunFile(tmp_path / "w.txt", kind) as record:
-        if at == "second":
-            record.begin()
-        monkeypatch.setattr(run_file, "open_output", interrupted)
-        record.begin()
+    def run():
+        with RunFile(tmp_path / "w.txt", kind) as record:
+            if at != "first":
+                record.begin()
+            monkeypatch.setattr(run_file, "open_output", interrupted)
+            record.finish() if at == "end" else record.begin()
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
     path = tmp_path / "w.run.json"
-    assert (json.loads(path.read_text())["state"] if path.exists() else None) == left
+    assert (json.loads(path.read_text())["state"] if path.exists() else None) == ("done" if at == "end" else left)
 
 
 def test_devices_and_standard_output_have_no_record():

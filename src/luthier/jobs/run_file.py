@@ -61,7 +61,7 @@ class RunFile:
     def __init__(self, answer: str | os.PathLike[str] | None, kind: str, **about: Any) -> None:
         self.path = run_path(answer) if answer is not None else ""
         self._lock = threading.Lock()
-        self._begun, self._written = False, -np.inf
+        self._begun, self._settled, self._written = False, False, -np.inf
         self._states, self._best = 0, -np.inf
         self._before: bytes | None = None
         self._record: dict[str, Any] = {
@@ -98,11 +98,11 @@ class RunFile:
 
     def finish(self, state: str = DONE, **about: Any) -> None:
         """Write how it ended."""
-        self._record = {**self._record, **about, "state": state, "ended": _now()}
-        for name in ("process", "machine", "so_far"):
-            self._record.pop(name, None)
+        known = {name: value for name, value in self._record.items() if name not in ("process", "machine", "so_far")}
+        self._record = {**known, **about, "state": state, "ended": _now()}
         with self._lock:
             self._write()
+        self._settled = True
 
     def __enter__(self) -> RunFile:
         return self
@@ -110,9 +110,12 @@ class RunFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._begun or self._record["state"] != RUNNING:
+        going_on = self._record["state"] == RUNNING
+        if self._settled or (going_on and not self._begun):
             return
-        if self._record["kind"] != "tune":
+        if not going_on:  # Ctrl-C came while its end was written
+            self._write()
+        elif self._record["kind"] != "tune":
             self.finish(INTERRUPTED if kind is not None and issubclass(kind, KeyboardInterrupt) else FAILED)
         elif self.path:
             with secondary(self.path):
