@@ -327,7 +327,7 @@ class LoopUnits(Units):
         """Run a loop, or resume it in its folder; return its result and the features of its lists."""
         config = self.system.config
         decoder = self.system.decoder(TUNE, task.features, task.bins)
-        own = OwnDecoder(decoder, *self.system.sentences(TUNE), config.k, config.unique)
+        own = OwnDecoder(decoder, *self.system.sentences(TUNE), task.k or config.k, config.unique)
         columns, bounds = self.system.columns(decoder), dict(config.settings.bounds or {})
 
         def decode(weights: Weights) -> Pool:
@@ -369,6 +369,7 @@ class LoopTask(NamedTuple):
     Attributes
     ----------
     features, bins : of rules
+    k : how many hypotheses of each sentence; 0: as the training says
     forests : whether it tunes on forests in place of lists
     halfway : whether every turn has the lists of a second weight vector
     """
@@ -378,6 +379,7 @@ class LoopTask(NamedTuple):
     tuner: Tuner
     metric: Metric
     options: LoopOptions
+    k: int = 0
     forests: bool = False
     halfway: bool = False
 

@@ -71,20 +71,21 @@ class TunerLoopTables:
 
     Attributes
     ----------
-    size : sentences to tune on, hypotheses of each in a turn, features
+    sizes : sentences to tune on, and hypotheses of each in a turn
     loops : in the order of the study
     """
 
     data: str
-    size: tuple[int, int, int]
+    sizes: tuple[tuple[int, int], ...]
+    features: int
     loops: tuple[TunerLoops, ...]
 
 
 def table_parts(tables: TunerLoopTables) -> list[str]:
     """Return the tables of a data set."""
-    sentences, k, features = tables.size
+    sentences, k = map(between, zip(*tables.sizes, strict=True))
     return [
-        f"## {tables.data}\n\n{sentences:,} sentences to tune on, {k}-best lists in every turn, {features} "
+        f"## {tables.data}\n\n{sentences} sentences to tune on, {k}-best lists in every turn, {tables.features} "
         "features. Every loop that the tables count has ended.\n",
         f"### On the tuning sentences\n\n{tuning_table(tables)}",
         f"### On the test sentences\n\n{test_table(tables)}",

@@ -152,6 +152,7 @@ def test_a_study_that_is_started_again_runs_only_what_is_missing(done):
         ('baseline = "MER"', 'baseline = "PRO"', "there is no tuner 'PRO' in this study. known: MER, one start"),
         ("starts = 1", "starts = 0", "expected at least one start"),
         ("replicas = 2", "replicas = 0", "and one replica"),
+        ("starts = 1", "k = 0", "expected at least one hypothesis of a sentence for 'one start', found k = 0"),
         ("starts = 1", 'baseline = "PRO"', "there is no tuner 'PRO' in this study. known: MER, one start"),
         ("starts = 1", "forests = true\nhalfway = true", "on forests or on lists of two vectors, found both"),
         ('kind = "few"', 'kind = "many"', "expected a kind of starts"),
@@ -201,12 +202,14 @@ def test_loops_on_forests_and_sentences_further_on(tmp_path):
 @pytest.mark.slow
 def test_loops_with_lists_of_two_vectors_and_with_trust(tmp_path):
     (tmp_path / "pair.toml").write_text(TRAINING.replace("iterations = 2", "iterations = 4\npatience = 0"))
-    remedies = STUDY.replace("starts = 1\nparameters = { limit = 5 }", "starts = 1\nhalfway = true\ntrust = 0.3")
+    remedies = STUDY.replace("starts = 1\nparameters = { limit = 5 }", "starts = 1\nhalfway = true\ntrust = 0.3\nk = 6")
     remedies = remedies.replace('method = "simplex"', 'method = "mert"').replace("replicas = 2", "replicas = 1")
     (tmp_path / "study.toml").write_text(remedies)
     run_study(tmp_path / "study.toml", tmp_path / "out")
     _, line = [json.loads(line) for line in (tmp_path / "out/units.jsonl").read_text().splitlines()]
-    assert line["method"].endswith(" on lists of two vectors")
+    assert line["method"].endswith(" on lists of two vectors, k = 6")
+    assert line["k"] == 6
+    assert "7 sentences to tune on, 6 to 8-best lists in every turn" in (tmp_path / "out/tables.md").read_text()
     assert line["loop"]["trust"] == 0.3
 
     study = read_study(tmp_path / "study.toml")
@@ -217,7 +220,7 @@ def test_loops_with_lists_of_two_vectors_and_with_trust(tmp_path):
     names, ter, turns = {*study.features, *study.own}, load_metric("ter"), []
 
     def search(weights):
-        pool = OwnDecoder(decoder, *system.sentences("tune"), 8)(Weights(weights))
+        pool = OwnDecoder(decoder, *system.sentences("tune"), 6)(Weights(weights))
         return pool.with_features(pool.features.select(tuple(n for n in pool.features.names if n in names)))
 
     def decode(weights):  # the best so far is that of least TER of its own first hypotheses
@@ -248,11 +251,11 @@ def loops(tuner_name, baseline, *replicas):
 
 def test_differences_over_several_data_sets_count_each_once():
     sets = [
-        TunerLoopTables("one", (9, 8, 4), (
+        TunerLoopTables("one", ((9, 8),), 4, (
             loops("a", "a", ((10.0, 9.0, 12.0), 20.0), ((10.0, 11.0, 14.0), 22.0)),
             loops("b", "a", ((10.0, 15.0), 21.0)),
         )),
-        TunerLoopTables("two", (9, 8, 4), (
+        TunerLoopTables("two", ((9, 8),), 4, (
             loops("a", "a", ((10.0, 8.0), 30.0)),
             loops("b", "a", ((10.0, 9.0, 13.0), 34.0)),
         )),

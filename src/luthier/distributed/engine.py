@@ -91,9 +91,9 @@ def _local(workers: int, silence: float) -> Iterator[Any]:
     """
     security = _own_certificates()
     with contextlib.ExitStack() as stack:
-        folder = tempfile.mkdtemp(prefix="luthier-cluster-")
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
         with uninterrupted():
+            folder = tempfile.mkdtemp(prefix="luthier-cluster-")
+            stack.callback(_remove, folder)
             stack.enter_context(dask.config.set({"distributed.scheduler.worker-ttl": f"{silence}s"}))
             cluster = distributed.LocalCluster(
                 n_workers=workers,
@@ -122,6 +122,11 @@ def _own_certificates() -> Any:
             "expected the library cryptography, for a cluster of this machine that is yours alone, found none. "
             "hint: pip install 'luthier[cluster]'"
         ) from None
+
+
+def _remove(folder: str) -> None:
+    with uninterrupted():
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _close(cluster: Any) -> None:

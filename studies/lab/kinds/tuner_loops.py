@@ -106,7 +106,8 @@ class Looped:
     starts : of every turn
     forests : whether it tunes on forests in place of lists
     halfway : whether every turn has the lists of a second weight vector
-    trust : how far weights may go from those that decoded best; None as the training says
+    k, trust : how many hypotheses of each sentence, and how far weights may go from those that decoded best; None as
+        the training says
     baseline : the tuner that it is compared with
     """
 
@@ -114,24 +115,28 @@ class Looped:
     starts: int
     forests: bool
     halfway: bool
+    k: int | None
     trust: float | None
     baseline: str
 
     @property
     def method(self) -> str:
         """What it is, in full."""
-        return self.tuner.spec + " on forests" * self.forests + " on lists of two vectors" * self.halfway
+        on = " on forests" * self.forests + " on lists of two vectors" * self.halfway
+        return f"{self.tuner.spec}{on}" + (f", k = {self.k}" if self.k else "")
 
 
 def _looped(table: Table, path: str, starts: int, baseline: str) -> tuple[str, Looped]:
     """Return a tuner as a table says, and the name that the study gives it."""
-    count, trust = table.take("starts", int, starts), table.take("trust", float, None)
+    count, k, trust = table.take("starts", int, starts), table.take("k", int, None), table.take("trust", float, None)
     forests, halfway = table.take("forests", bool, False), table.take("halfway", bool, False)
     own_baseline = table.take("baseline", str, baseline)
     name, method = read_tuner(table, path)
+    if k is not None and k < 1:
+        raise LuthierError(f"{path}: expected at least one hypothesis of a sentence for {name!r}, found k = {k}")
     if forests and halfway:
         raise LuthierError(f"{path}: expected {name!r} to tune on forests or on lists of two vectors, found both")
-    return name, Looped(method, count, forests, halfway, trust, own_baseline)
+    return name, Looped(method, count, forests, halfway, k, trust, own_baseline)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -219,15 +224,15 @@ class Method(Study):
             if record["data"] == entry.name and record.get("replica", 0) < self.replicas:
                 lines.setdefault((record["metric"], record["tuner"]), []).append(record)
         found: list[TunerLoops] = []
-        size = (0, 0, 0)
+        sizes: dict[tuple[int, int], None] = {}
         for metric in entry.metrics:
             own = {tuner: lines[metric, tuner] for tuner in self.tuners if (metric, tuner) in lines}
             for tuner, replicas in own.items():
-                size = replicas[0]["sentences"], replicas[0]["k"], len(self.features) + len(self.own)
+                sizes |= {(record["sentences"], record["k"]): None for record in replicas}
                 baseline = self.tuners[tuner].baseline
                 against = {} if tuner == baseline else self._differences(own.get(baseline, ()), replicas)
                 found.append(self._loops(replicas, baseline, against))
-        return TunerLoopTables(entry.name, size, tuple(found))
+        return TunerLoopTables(entry.name, tuple(sizes), len(self.features) + len(self.own), tuple(found))
 
     def _loops(self, records: Sequence[Record], baseline: str, against: dict[str, Difference]) -> TunerLoops:
         """Return the replicas of one tuner for one metric."""
@@ -320,6 +325,9 @@ class TunerLoopUnits(LoopUnits):
             trust=usual.trust if looped.trust is None else looped.trust,
         )
 
+    def _k(self, unit: TunerLoopUnit) -> int:
+        return self.study.tuners[unit.tuner].k or self.system.config.k
+
     def record(self, unit: TunerLoopUnit) -> Record:
         """Return what identifies a loop, in full."""
         loop = dataclasses.asdict(self.options(unit))
@@ -350,9 +358,9 @@ class TunerLoopUnits(LoopUnits):
         folder = self.folder(identity)
         if (folder / ANSWER).exists() and not (folder / LISTS).exists():  # its line was there, and has been removed
             shutil.rmtree(folder)
-        looped, options = self.study.tuners[unit.tuner], self.options(unit)
+        looped, k = self.study.tuners[unit.tuner], self._k(unit)
         task = LoopTask(
-            self.study.features, None, looped.tuner, metric, options, forests=looped.forests, halfway=looped.halfway
+            self.study.features, None, looped.tuner, metric, self.options(unit), k, looped.forests, looped.halfway
         )
         result, names = self.loop(task, folder)
         last = result.iterations[-1]
@@ -370,7 +378,7 @@ class TunerLoopUnits(LoopUnits):
             **spent,
             "higher_is_better": bool(metric.higher_is_better),
             "sentences": len(self.system.sentences(TUNE)[0]),
-            "k": self.system.config.k,
+            "k": k,
             "hypotheses": last.merged,
             "features": len(names),
             "decoded": [turn.decoded for turn in result.iterations],
