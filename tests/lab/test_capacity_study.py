@@ -280,7 +280,7 @@ def test_the_studies_of_the_house_are_read():
     study = read_study(studies / "study.toml")
     assert {entry.name for entry in study.data} == {"embedded", "de-en"}
     loops = read_study(studies / "loops.toml")
-    assert loops.tuners["boxes"].axis[:2] == ("LanguageModel", "WordPenalty")  # a list of a file is a tuple
+    assert loops.tuners["boxes"].tuner.axis[:2] == ("LanguageModel", "WordPenalty")  # a list of a file is a tuple
 
 
 def test_sentences_that_are_not_there_are_said(tmp_path):

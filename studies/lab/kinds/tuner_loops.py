@@ -25,7 +25,6 @@ from luthier.evaluation.systems import System as Compared
 from luthier.metrics.base import Metric
 from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric
-from luthier.tuning.base import Tuner
 from luthier.tuning.loops.folder import ANSWER, LISTS
 from luthier.tuning.options import LoopOptions
 
@@ -37,7 +36,6 @@ from ..base import (
     Study,
     read_metric,
     read_starts,
-    read_tuner,
     require_known,
     take_seed,
     write_tables,
@@ -52,6 +50,7 @@ from ..lines import (
     require_texts,
     unpack_statistics,
 )
+from ..looped import Looped, read_looped
 from ..system import (
     LOOPS,
     TEST,
@@ -98,48 +97,6 @@ class TunerLoopEntry(PairData):
 
 
 @dataclasses.dataclass(frozen=True)
-class Looped:
-    """A tuner, and how its loops are run.
-
-    Attributes
-    ----------
-    starts : of every turn
-    forests : whether it tunes on forests in place of lists
-    halfway : whether every turn has the lists of a second weight vector
-    k, trust : how many hypotheses of each sentence, and how far weights may go from those that decoded best; None as
-        the training says
-    baseline : the tuner that it is compared with
-    """
-
-    tuner: Tuner
-    starts: int
-    forests: bool
-    halfway: bool
-    k: int | None
-    trust: float | None
-    baseline: str
-
-    @property
-    def method(self) -> str:
-        """What it is, in full."""
-        on = " on forests" * self.forests + " on lists of two vectors" * self.halfway
-        return f"{self.tuner.spec}{on}" + (f", k = {self.k}" if self.k else "")
-
-
-def _looped(table: Table, path: str, starts: int, baseline: str) -> tuple[str, Looped]:
-    """Return a tuner as a table says, and the name that the study gives it."""
-    count, k, trust = table.take("starts", int, starts), table.take("k", int, None), table.take("trust", float, None)
-    forests, halfway = table.take("forests", bool, False), table.take("halfway", bool, False)
-    own_baseline = table.take("baseline", str, baseline)
-    name, method = read_tuner(table, path)
-    if k is not None and k < 1:
-        raise LuthierError(f"{path}: expected at least one hypothesis of a sentence for {name!r}, found k = {k}")
-    if forests and halfway:
-        raise LuthierError(f"{path}: expected {name!r} to tune on forests or on lists of two vectors, found both")
-    return name, Looped(method, count, forests, halfway, k, trust, own_baseline)
-
-
-@dataclasses.dataclass(frozen=True)
 class Method(Study):
     """A study of tuners in loops.
 
@@ -176,7 +133,7 @@ class Method(Study):
             features=file.texts("features"),
             own=file.texts("own"),
             data=tuple(_entry(table, path, tuple(metrics)) for table in file.tables("data")),
-            tuners=dict(_looped(table, path, starts.count, baseline) for table in file.tables("tuner")),
+            tuners=dict(read_looped(table, path, starts.count, baseline) for table in file.tables("tuner")),
             starts=starts,
             metrics=metrics,
             test_metrics={name: load_metric(str(spec)) for name, spec in test.table("metrics").rest().items()},
