@@ -66,9 +66,8 @@ def add_kept(statistics, sentences, key, first, kept):
         for i in range(len(sentences)):
             row = statistics[i]
             for b in range(start, stop):
-                share = np.float64(
-                    keeps(streams[b], sentences[i])
-                )  # 0 or 1: a branch would be guessed wrong half the time
+                # 0 or 1: a branch would be guessed wrong half the time
+                share = np.float64(keeps(streams[b], sentences[i]))
                 out = kept[b]
                 for s in range(len(row)):
                     out[s] += share * row[s]
