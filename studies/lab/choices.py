@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -46,29 +47,54 @@ def make_choices(
 
     The lists are decoded once with the tuned weights of each condition of `weights`, and merged. Each choice is a file
     of `luthier engine sweep` in ``choices/CONDITION``; ``choices.json`` of the study's folder has all points, and
-    beside them what conditions without a choice reach on the same lists.
+    beside them what conditions without a choice reach on the same lists. What stands there is not chosen again: another
+    processor may round otherwise, and choose otherwise.
     """
-    found: dict[str, list[Point]] = {}
-    tried: dict[str, list[dict[str, Any]]] = {}
-    decoded = _decode(study, system, weights)
-    for condition in study.conditions_of(system.entry.name):
-        folder = system.home / CHOICES / condition.name.replace(" ", "-")
-        make_folder(folder)
-        pools = [_select(study, lists, condition, folder) for lists in decoded]
-        if not condition.has_choice:
-            if not condition.bits:
-                tried[condition.name] = [_plain_record(condition, system, pools)]
-            continue
-        with open_output(folder / FILE) as file:
-            file.write(choice_text(condition, system, pools).encode("utf-8"))
-        chosen, _ = choose(folder / FILE, folder / CHOICE, engine=engine)
-        ordered = sorted(chosen.points, key=lambda point: -point.gain)  # stable: the first tried of equal gains
-        found[condition.name] = [point_of(condition, point) for point in ordered]
-        tried[condition.name] = [_as_record(condition, point) for point in chosen.points]
-    everything = {**read_choices(place), system.entry.name: tried}
+    everything = read_choices(place)
+    before, tried = everything.get(system.entry.name, {}), {}
+    conditions = [c for c in study.conditions_of(system.entry.name) if c.has_choice or not c.bits]
+    for condition in conditions:
+        made_of = _made_of(study, system, condition)
+        known = before.get(condition.name, ())
+        if not known or any(record.get("made_of") != made_of for record in known):
+            lists = _decode(study, system, weights)
+            known = [{**record, "made_of": made_of} for record in _try(study, system, condition, lists, engine)]
+        tried[condition.name] = known
     with open_output(place.folder / ALL) as file:
-        file.write((json.dumps(everything, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
-    return found
+        text = json.dumps({**everything, system.entry.name: tried}, indent=1, ensure_ascii=False)
+        file.write(f"{text}\n".encode())
+    return {c.name: _ordered(c, tried[c.name]) for c in conditions if c.has_choice}
+
+
+def _made_of(study: ConditionStudy, system: System, condition: Condition) -> str:
+    """Return a digest of all that a choice is made of."""
+    settings = system.config.settings
+    own = [condition.cut, condition.induction, condition.bits, sorted(condition.tuner.items()), condition.by_use]
+    about = [system.inputs, study.choice_k, study.lists_of, study.own, condition.features, own]
+    return system.steps.key([], [*about, settings.tuner.spec, settings.metric.signature, settings.options.seed])
+
+
+def _ordered(condition: Condition, records: Sequence[Mapping[str, Any]]) -> list[Point]:
+    """Return the points of a choice, the best first; the first tried of equal gains."""
+    known = [tuple(zip(condition.axes, values, strict=True)) for values in itertools.product(*condition.axes.values())]
+    values_of = {text_of(values): values for values in known}
+    best_first = sorted(records, key=lambda record: -record["gain"])
+    return [Point(record["bits"], values_of[record["values"]]) for record in best_first]
+
+
+def _try(
+    study: ConditionStudy, system: System, condition: Condition, decoded: Sequence[Path], engine: Engine | None
+) -> list[dict[str, Any]]:
+    """Return what each point of a condition's choice reaches, or the condition itself if it has none."""
+    folder = system.home / CHOICES / condition.name.replace(" ", "-")
+    make_folder(folder)
+    pools = [_select(study, lists, condition, folder) for lists in decoded]
+    if not condition.has_choice:
+        return [_plain_record(condition, system, pools)]
+    with open_output(folder / FILE) as file:
+        file.write(choice_text(condition, system, pools).encode("utf-8"))
+    chosen, _ = choose(folder / FILE, folder / CHOICE, engine=engine)
+    return [_as_record(condition, point) for point in chosen.points]
 
 
 def _plain_record(condition: Condition, system: System, pools: Sequence[Path]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ from luthier.lm.storage import open_lm
 from luthier.metrics.base import Metric
 from luthier.synthetic.pair.pair import PARTS, PairGenerator
 from luthier.tuning.base import Tuner
-from luthier.tuning.loops.folder import LISTS
+from luthier.tuning.loops.folder import ANSWER, LISTS
 from luthier.tuning.loops.loop import Decode, LoopPlace, tune_loop
 from luthier.tuning.loops.report import LoopResult
 from luthier.tuning.options import LoopOptions
@@ -325,6 +325,8 @@ class LoopUnits(Units):
 
     def loop(self, task: LoopTask, folder: Path) -> tuple[LoopResult, tuple[str, ...]]:
         """Run a loop, or resume it in its folder; return its result and the features of its lists."""
+        if (folder / ANSWER).exists() and not (folder / LISTS).exists():  # its line was there, and has been removed
+            shutil.rmtree(folder)
         config = self.system.config
         decoder = self.system.decoder(TUNE, task.features, task.bins)
         own = OwnDecoder(decoder, *self.system.sentences(TUNE), task.k or config.k, config.unique)

@@ -16,6 +16,7 @@ from luthier.decoding.decoder import Decoder
 from luthier.features.bins_file import parse_bins, read_bins
 from luthier.features.fit_bins import BinOptions, bins_of_grammar
 from luthier.grammar.storage import open_grammar
+from luthier.jobs.lab import choices
 from luthier.jobs.lab import system as loops
 from luthier.jobs.lab.base import Place, UnitsRecipe, read_study, run_study
 from luthier.jobs.lab.kinds import conditions
@@ -310,6 +311,30 @@ class TestWhole:
         run_study(written(tmp_path), tmp_path / "out")
         assert not tuned
         assert tables_of(tmp_path / "out") == tables_of(home / "out")
+
+    def test_a_choice_that_was_made_stands_until_it_would_be_another(self, whole, tmp_path, monkeypatch):
+        home, _ = whole
+        shutil.copytree(home / "out", tmp_path / "out")
+        shutil.rmtree(tmp_path / "out/systems/synthetic/choices")
+        (tmp_path / "out/units.jsonl").unlink()
+        points = json.loads((tmp_path / "out/choices.json").read_text())
+        disc = points["synthetic"]["Disc P"]
+        worst = min(disc, key=lambda point: point["gain"])
+        worst["gain"] = 1.0 + max(point["gain"] for point in disc)  # as on another processor
+        (tmp_path / "out/choices.json").write_text(json.dumps(points))
+        tried, plain = [], choices.choose
+        monkeypatch.setattr(
+            choices, "choose", lambda *args, **more: tried.append(args[1].parent.name) or plain(*args, **more)
+        )
+        run_study(written(tmp_path), tmp_path / "out", only="Disc P")
+        assert not tried
+        assert {line["bits"] for line in lines_of(tmp_path / "out/units.jsonl") if line["condition"] == "Disc P"} == {
+            worst["bits"]
+        }
+        run_study(
+            changed(tmp_path / "study.toml", "beta = [1.0, 1e3]", "beta = [1.0, 1e2]"), tmp_path / "out", only="P"
+        )
+        assert tried == ["MNR-C"]
 
     def test_lines_that_no_loop_can_have_are_refused(self, whole, tmp_path):
         home, _ = whole

@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import itertools
 import math
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -25,7 +24,7 @@ from luthier.evaluation.systems import System as Compared
 from luthier.metrics.base import Metric
 from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric
-from luthier.tuning.loops.folder import ANSWER, LISTS
+from luthier.tuning.loops.folder import ANSWER
 from luthier.tuning.options import LoopOptions
 
 from ..base import (
@@ -313,8 +312,6 @@ class TunerLoopUnits(LoopUnits):
         """Run or resume a loop; translate the test sentences with the start and the end; return its line."""
         identity, metric = self.record(unit), self.study.metrics[unit.metric]
         folder = self.folder(identity)
-        if (folder / ANSWER).exists() and not (folder / LISTS).exists():  # its line was there, and has been removed
-            shutil.rmtree(folder)
         looped, k = self.study.tuners[unit.tuner], self._k(unit)
         task = LoopTask(
             self.study.features, None, looped.tuner, metric, self.options(unit), k, looped.forests, looped.halfway
