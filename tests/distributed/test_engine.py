@@ -222,3 +222,23 @@ def test_a_scheduler_that_is_not_there_is_said(monkeypatch):
         dask_engine.connected(ClusterAddress.parse("tcp://127.0.0.1:9")),
     ):
         pass
+
+
+def test_an_interrupt_waits_for_a_client_of_this_machine_and_all_is_closed(monkeypatch):
+    import distributed
+    from luthier.distributed.engine import connected
+
+    made, plain = [], distributed.Client
+
+    def interrupted(*args, **more):
+        signal.raise_signal(signal.SIGINT)
+        made.append(plain(*args, **more))
+        return made[-1]
+
+    monkeypatch.setattr(distributed, "Client", interrupted)
+    before = set(psutil.Process().children(recursive=True))
+    with pytest.raises(KeyboardInterrupt), connected(ClusterAddress.parse("local:1")):
+        pytest.fail("the block begins")
+    assert made[0].status == "closed"
+    left = [child for child in psutil.Process().children(recursive=True) if child not in before and child.is_running()]
+    assert not [child for child in left if not any("resource_tracker" in word for word in child.cmdline())]

@@ -76,8 +76,10 @@ def connected(
         logger.setLevel(logging.CRITICAL)  # what matters is said by us, in a sentence
         stack.enter_context(dask.config.set(CONFIG))
         started = stack.enter_context(_local(place.workers, silence)) if place.kind == LOCAL else None
-        client = _client(started or place.text, place, certificates or Certificates())
-        stack.callback(client.close, timeout=2)
+        # a cluster whose client was interrupted as it started cannot be closed in order; here it starts at once
+        with uninterrupted() if started else contextlib.nullcontext():
+            client = _client(started or place.text, place, certificates or Certificates())
+            stack.callback(_close, client, 2)
         crew = DaskWorkers(client, place.text or f"local:{place.workers}", silence)
         stack.callback(crew.close)
         yield DaskCluster(crew, client, sends=place.kind != LOCAL)
@@ -109,7 +111,7 @@ def _local(workers: int, silence: float) -> Iterator[Any]:
                 silence_logs=logging.CRITICAL,
                 scheduler_kwargs={"dashboard": False},
             )
-            stack.callback(_close, cluster)
+            stack.callback(_close, cluster, 10)
         yield cluster
 
 
@@ -129,10 +131,11 @@ def _remove(folder: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _close(cluster: Any) -> None:
-    with uninterrupted(), warnings.catch_warnings():
+def _close(started: Any, seconds: float) -> None:
+    """Close a client or a cluster; what goes wrong there costs no answer, and workers end with this process."""
+    with uninterrupted(), warnings.catch_warnings(), contextlib.suppress(Exception):
         warnings.simplefilter("ignore")
-        cluster.close(timeout=10)
+        started.close(timeout=seconds)
 
 
 def _client(at: Any, place: ClusterAddress, files: Certificates) -> Any:
