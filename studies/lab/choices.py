@@ -53,11 +53,11 @@ def make_choices(
     everything = read_choices(place)
     before, tried = everything.get(system.entry.name, {}), {}
     conditions = [c for c in study.conditions_of(system.entry.name) if c.has_choice or not c.bits]
+    lists: list[Path] = []
     for condition in conditions:
-        made_of = _made_of(study, system, condition)
-        known = before.get(condition.name, ())
-        if not known or any(record.get("made_of") != made_of for record in known):
-            lists = _decode(study, system, weights)
+        made_of, known = _made_of(study, system, condition), before.get(condition.name, ())
+        if not _stands(condition, known, made_of):
+            lists = lists or _decode(study, system, weights)
             known = [{**record, "made_of": made_of} for record in _try(study, system, condition, lists, engine)]
         tried[condition.name] = known
     with open_output(place.folder / ALL) as file:
@@ -74,11 +74,22 @@ def _made_of(study: ConditionStudy, system: System, condition: Condition) -> str
     return system.steps.key([], [*about, settings.tuner.spec, settings.metric.signature, settings.options.seed])
 
 
+def _values_of(condition: Condition) -> dict[str, Values]:
+    """Return all values to choose from, by their texts."""
+    known = [tuple(zip(condition.axes, values, strict=True)) for values in itertools.product(*condition.axes.values())]
+    return {text_of(values): values for values in known}
+
+
+def _stands(condition: Condition, records: Sequence[Mapping[str, Any]], made_of: str) -> bool:
+    """Return whether these are the points of a choice, each once, and made of the same."""
+    expected = sorted(itertools.product(condition.bits or (0,), _values_of(condition)))
+    found = sorted((record["bits"], record["values"]) for record in records)
+    return found == expected and all(record.get("made_of") == made_of for record in records)
+
+
 def _ordered(condition: Condition, records: Sequence[Mapping[str, Any]]) -> list[Point]:
     """Return the points of a choice, the best first; the first tried of equal gains."""
-    known = [tuple(zip(condition.axes, values, strict=True)) for values in itertools.product(*condition.axes.values())]
-    values_of = {text_of(values): values for values in known}
-    best_first = sorted(records, key=lambda record: -record["gain"])
+    values_of, best_first = _values_of(condition), sorted(records, key=lambda record: -record["gain"])
     return [Point(record["bits"], values_of[record["values"]]) for record in best_first]
 
 

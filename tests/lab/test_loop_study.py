@@ -335,6 +335,13 @@ class TestWhole:
             changed(tmp_path / "study.toml", "beta = [1.0, 1e3]", "beta = [1.0, 1e2]"), tmp_path / "out", only="P"
         )
         assert tried == ["MNR-C"]
+        for name, value in {"bits": 7, "values": "beta=3", "made_of": "else"}.items():  # no such choice is known
+            points = json.loads((tmp_path / "out/choices.json").read_text())
+            points["synthetic"]["Disc P"][0][name] = value
+            (tmp_path / "out/choices.json").write_text(json.dumps(points))
+            run_study(tmp_path / "study.toml", tmp_path / "out", only="Disc P")
+            assert "Disc-P" in tried
+            tried.clear()
 
     def test_lines_that_no_loop_can_have_are_refused(self, whole, tmp_path):
         home, _ = whole
