@@ -94,40 +94,70 @@ def test_a_host_is_as_it_was_after_every_import_and_call(tmp_path):
     ]
 
 
-# Children of a fork: each imports the library anew, and SciPy in a second thread so many seconds later.
+# Children of a fork: each imports the library in one thread and SciPy in another. One of the two stops while it loads a
+# package, until the other has ended or waits for it: so none can hold a part and want the whole by chance only.
 BESIDE = """
-import os, sys, threading, time
+import importlib._bootstrap as bootstrap
+import os, sys, threading, time, traceback
 import numpy, pyarrow  # what is loaded here need not be loaded fifty times
-DELAYS = [0.6 * k / 49 for k in range(50)]
+CODE = {"ours": "import luthier.core.jit", "theirs": "import scipy.sparse, scipy.linalg.cython_blas"}
+WAITING = getattr(bootstrap, "_blocking_on", {})
 
-def child(delay):
-    failed = []
+def packages(code):
+    ends = os.pipe()
+    if os.fork() == 0:
+        before = set(sys.modules)
+        exec(code)
+        loaded = [name for name in set(sys.modules) - before if hasattr(sys.modules[name], "__path__")]
+        os.write(ends[1], " ".join(loaded).encode())
+        os._exit(0)
+    os.wait()
+    return set(os.read(ends[0], 65536).decode().split())
 
-    def beside():
-        time.sleep(delay)
+def child(first, package):
+    there, failed, usual = threading.Event(), [], bootstrap.module_from_spec
+
+    def slowly(spec):
+        if threading.current_thread() is threads[0] and spec.name == package:
+            there.set()
+            for _ in range(1000):
+                if WAITING.get(threads[1].ident) or threads[1].ident and not threads[1].is_alive():
+                    break
+                time.sleep(0.005)
+        return usual(spec)
+
+    def load(code):
         try:
-            import scipy.sparse, scipy.linalg.cython_blas
-        except BaseException as error:
-            failed.append(error)
+            exec(code)
+        except BaseException:
+            failed.append(traceback.format_exc())
+        there.set()
 
-    other = threading.Thread(target=beside)
-    other.start()
-    import luthier.core.jit
-    other.join()
+    threads = [threading.Thread(target=load, args=(CODE[who],)) for who in (first, *(CODE.keys() - {first}))]
+    bootstrap.module_from_spec = slowly
+    threads[0].start()
+    there.wait()
+    threads[1].start()
+    for thread in threads:
+        thread.join()
+    print(*failed, end="", file=sys.stderr, flush=True)
     return bool(failed)
 
-running = set()
-for delay in DELAYS:
-    if len(running) == 4:
+ours, theirs = packages(CODE["ours"]), packages(CODE["theirs"])
+places = [("ours", name) for name in sorted(ours)] + [("theirs", name) for name in sorted(ours & theirs)]
+assert ("ours", "numba.core") in places and ("theirs", "numpy.random") in places
+running, bad = {}, []
+for place in [*places, *[None] * 4]:
+    if len(running) == 4 or place is None:
         process, status = os.wait()
-        running.remove(process)
-        assert status == 0
-    process = os.fork()
-    if process == 0:
-        os._exit(child(delay))
-    running.add(process)
-for process in running:
-    assert os.waitpid(process, 0)[1] == 0
+        stopped = running.pop(process)
+        bad += [(stopped, status)] * (status != 0)
+    if place is not None:
+        process = os.fork()
+        if process == 0:
+            os._exit(child(*place))
+        running[process] = place
+assert not bad, bad
 assert not {"numba", "scipy"} & sys.modules.keys()
 """
 
@@ -135,7 +165,7 @@ assert not {"numba", "scipy"} & sys.modules.keys()
 @pytest.mark.slow
 def test_another_thread_imports_scipy_at_any_moment_of_our_import():
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", BESIDE], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
 
 
 def test_a_refused_module_is_refused_to_one_thread_only():

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib.abc  # noqa: F401 - see below
 import inspect
 import signal
 import threading
@@ -19,6 +20,8 @@ import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
+
+import numpy.random  # noqa: F401 - see below
 
 from luthier.core.kernel_files import EVERY_RUN, NoStamp
 from luthier.core.progress import notice, progress
@@ -32,6 +35,8 @@ from luthier.core.start_up import (
     remember_calls,
 )
 
+# `importlib.abc` and `numpy.random` are loaded by now: Numba wants a part of each before the whole, SciPy the whole
+# first, so of two threads that import one of them each, either would wait for the other.
 with numba_alone() if is_command() else contextlib.nullcontext():
     import numba
     from numba.core import event
