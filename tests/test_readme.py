@@ -20,6 +20,7 @@ SESSIONS = {
     ("docs/is-the-gain-real.md",): 6,
     ("docs/out-into-use.md",): 14,
     ("docs/consensus.md",): 9,
+    ("docs/studies/clark-2014.md",): 6,
 }
 
 

@@ -233,3 +233,14 @@ def test_what_pro_can_rank_lp_mert_can_select(run_cli, tmp_path):
     found = json.loads(run_cli(*arguments, "--json")[1])["models"][0]
     assert [found[kind]["sentences_separable_alone"] for kind in ("oracle", "pairs")] == [2, 1]
     assert rows[-1][-5:-1] == ["1", "1", "0", "0"]
+
+
+def test_pairs_are_drawn_beside_their_verdicts(run_cli, tmp_path):
+    arguments = ("geometry", "separable", "--example", "figure5")
+    code, out, err = run_cli(*arguments, "--plot", tmp_path / "pairs.svg")
+    assert (code, err) == (0, "")
+    assert out == run_cli(*arguments)[1]
+    assert (tmp_path / "pairs.svg").read_bytes().startswith(b"<?xml")
+    code, out, err = run_cli(*arguments, "--plot", tmp_path / "pairs.gif")
+    assert (code, out) == (2, "")
+    assert "ends in .png, .pdf or .svg" in err

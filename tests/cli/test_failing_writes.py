@@ -143,6 +143,7 @@ JOBS = {
     ),
     "fan": Job("geometry fan --example table1 -o out/f.png", answer="out/f.png"),
     "feasible": Job("geometry feasible pool.arrow --select first --plot out/f.png -o out/w.txt", "out/f.png"),
+    "separable": Job("geometry separable --example figure5 --plot out/s.png", "out/s.png"),
     "pool": Job("pool list.txt --refs refs.txt --metric bleu -o out/p.arrow", answer="out/p.arrow"),
     "convert": Job("data convert pool.arrow out/l.jsonl.gz", answer="out/l.jsonl.gz"),
     "convert-zst": Job("data convert pool.arrow out/l.zst", answer="out/l.zst"),

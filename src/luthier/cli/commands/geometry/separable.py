@@ -1,7 +1,7 @@
 """Decide what linear weights can tell apart in a pool, with proofs.
 
   luthier geometry separable pool.arrow --metric bleu
-  luthier geometry separable --example figure4
+  luthier geometry separable --example figure4 --plot figure4.png
   luthier geometry separable pool.arrow --bins local.json --bins global.json --json
 
 Oracles: could a best hypothesis of each sentence win, by weights of its own, and by weights for all sentences? Pairs:
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 
+from luthier.cli.options.landscape import add_picture_options, picture_width
 from luthier.cli.options.lists import HELP, add_pool_options, pool_from
 from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
@@ -52,16 +53,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which of the pairs drawn are kept: those of the largest differences, as PRO does, or a random sample; "
         "all: every pair, and what follows for LP-MERT and MIRA",
     )
+    add_picture_options(parser, "--plot", "draw the pairs as points, and the weights that keep them apart")
     add_metric_options(parser, "bleu")
     add_pool_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Judge the pool; the verdict is no failure, so the exit code is 0."""
+    from pathlib import Path
+
+    from luthier.core.files.written import Written
     from luthier.jobs.separable import check_pairs, separable
     from luthier.report.tables.geometry import separability_tables
 
     check_pairs(draws=options.draws, kept=options.kept, alpha=options.alpha)
+    width = picture_width(options, options.plot)
     found = separable(
         None if options.pool is None else pool_from(options, options.pool),
         metric_from(options),
@@ -73,5 +79,12 @@ def run(options: argparse.Namespace, output: Output) -> int:
         pairs=options.pairs,
         seed=options.seed,
     )
+    written = Written()
+    if options.plot:
+        from luthier.report.figures.separable import draw_separability
+
+        with written.beside(options.plot):
+            draw_separability(found.models, Path(options.plot), width)
     output.emit(found.as_dict(), lambda: separability_tables(found.models, all_pairs=found.all_pairs))
+    written.check()
     return 0
