@@ -278,7 +278,7 @@ def test_what_a_study_cannot_be_is_said(old, new, said, tmp_path):
 def test_the_studies_of_the_house_are_read():
     studies = Path(__file__).parents[2] / "studies" / "waite-2015"
     study = read_study(studies / "study.toml")
-    assert {entry.name for entry in study.data} == {"embedded", "de-en"}
+    assert {entry.name for entry in study.data} == {"synthetic", "de-en"}
     loops = read_study(studies / "loops.toml")
     assert loops.tuners["boxes"].tuner.axis[:2] == ("LanguageModel", "WordPenalty")  # a list of a file is a tuple
 
