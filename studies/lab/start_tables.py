@@ -146,21 +146,24 @@ def unseen_table(units: Sequence[Reached], metric: str) -> str:
 
 
 def together_table(sets: Sequence[Sequence[Reached]]) -> str:
-    """Return metric × tuner: differences from the first tuner over several data sets, each of which counts once."""
+    """Return metric × tuner: differences over several data sets, each of which counts once.
+
+    "X, changed" is compared with "X", any other tuner with the first.
+    """
     tests = _names(name for units in sets for r in units for name in r.test)
     rows = []
     for metric in _names(r.metric for units in sets for r in units):
         means = [_mean_scores([r for r in units if r.metric == metric], tests) for units in sets]
-        first, *others = _names(tuner for found in means for tuner in found)
-        for tuner in others:
-            both = [(found[first], found[tuner]) for found in means if first in found and tuner in found]
+        names = _names(tuner for found in means for tuner in found)
+        for tuner in names[1:]:
+            base = next((name for name in names if tuner.startswith(f"{name}, ")), names[0])
+            both = [(found[base], found[tuner]) for found in means if base in found and tuner in found]
             if len(both) > 1:
-                changes = np.array([own - base for base, own in both])  # (sets, 1 + tests)
-                rows.append([metric, tuner, str(len(both)), *map(mean_and_error, changes.T.tolist())])
-    first = next((_tuners(units)[0] for units in sets if _tuners(units)), "")
-    head = ["metric", "tuner", "data sets", f"Δ {first}, at end", *(f"Δ {first}, test {name}" for name in tests)]
-    note = "\nΔ: means over data sets, each a mean over all starts, ± their standard error.\n"
-    return markdown(head, rows, {0, 1}) + note
+                changes = np.array([own - before for before, own in both])  # (sets, 1 + tests)
+                rows.append([metric, tuner, base, str(len(both)), *map(mean_and_error, changes.T.tolist())])
+    head = ["metric", "tuner", "less", "data sets", "at end", *(f"test {name}" for name in tests)]
+    note = "\nDifferences of two tuners: means over data sets, each a mean over all starts, ± their standard error.\n"
+    return markdown(head, rows, {0, 1, 2}) + note
 
 
 def _mean_scores(units: Sequence[Reached], tests: Sequence[str]) -> dict[str, Float64]:

@@ -66,5 +66,14 @@ def test_differences_over_several_data_sets_count_each_once():
     other = [unit("a", 0, -4.0), unit("a", 1, -2.0), unit("b", 0, -6.0), unit("c", 0, -9.0)]
     lines = together_table([UNITS, other]).splitlines()
     # a ends at 5 and 3 in the mean, b at 6 and 6; on the test each is one more
-    assert lines[0] == "| metric | tuner | data sets | Δ a, at end | Δ a, test TER |"
-    assert lines[2:4] == ["| TER | b | 2 | +2.00 ± 1.00 | +2.00 ± 1.00 |", ""]  # c has one data set only
+    assert lines[0] == "| metric | tuner | less | data sets | at end | test TER |"
+    assert lines[2:4] == ["| TER | b | a | 2 | +2.00 ± 1.00 | +2.00 ± 1.00 |", ""]  # c has one data set only
+
+
+def test_a_changed_tuner_is_compared_with_the_same_unchanged():
+    ends = {"a": -4.0, "b": -6.0, "b, changed": -5.0}
+    lines = together_table([[unit(name, 0, gain) for name, gain in ends.items()]] * 2).splitlines()
+    assert lines[2:4] == [
+        "| TER | b | a | 2 | +2.00 ± 0.00 | +2.00 ± 0.00 |",
+        "| TER | b, changed | b | 2 | -1.00 ± 0.00 | -1.00 ± 0.00 |",
+    ]

@@ -7,7 +7,7 @@ from margins import check_tuner, feature_rows, run_states, text_problem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import tuner
 from luthier.tuning.margin.steps import step_scale
-from luthier.tuning.methods.expected import Expectation, smooth_gain
+from luthier.tuning.ranking.expectation import Expectation, smooth_gain
 from luthier.tuning.ranking.sentence_gains import Outcomes
 
 METRICS = ["bleu", "bleu(smoothing='add-k')", "ter", "wer", "chrf", "column:worth", "ter - 0.5*bleu"]

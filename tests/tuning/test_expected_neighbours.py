@@ -7,7 +7,8 @@ from luthier.kbest.groups import FeatureGroup
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import tuner
 from luthier.tuning.margin.steps import step_scale
-from luthier.tuning.methods.expected import Expectation, _Negative
+from luthier.tuning.methods.expected import _Negative
+from luthier.tuning.ranking.expectation import Expectation
 from luthier.tuning.ranking.sentence_gains import Outcomes
 from small_problems import last, random_problem
 

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from luthier.core.arrays import Float64
+from luthier.core.errors import LuthierError
 from luthier.core.params import param
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem, effect_units, movable
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.search.focus import Focus
+from luthier.tuning.search.gradient import GradientVertices
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -101,6 +104,9 @@ class SimplexTuner(Tuner):
     the mean effect of a feature), equal errors at all vertices (the error is piecewise constant), `patience`
     steps without a better vertex, or `limit` steps in all. Then, at most `reopen` times and as long as that
     helps, a new first simplex is put about the best vertex, and the search goes on from there.
+
+    With `gradient` a step first looks along the gradient of the expected metric at the best vertex
+    (`GradientVertices`), once for each; a point that is better than all vertices takes the place of the worst.
     """
 
     size: float = param(1.0, low=1e-9, help="edge of the first simplex, in units of the mean effect of a feature")
@@ -108,6 +114,8 @@ class SimplexTuner(Tuner):
     patience: int = param(200, low=1, help="stop after so many steps without a better vertex")
     limit: int = param(2000, low=1, help="stop after so many steps")
     reopen: int = param(0, low=0, high=100_000, help="times that a new simplex opens at the end, at most")
+
+    gradient: bool = param(False, help="look along the gradient of the expected metric from each best vertex, too")
 
     @abc.abstractmethod
     def step(self, problem: Problem, simplex: Simplex, units: Float64) -> tuple[Simplex, str]:
@@ -126,9 +134,18 @@ class SimplexTuner(Tuner):
         """Nothing is drawn."""
         return False
 
+    def refuses(self, problem: Problem) -> str:
+        """Return why this method cannot work on a problem: the gradient needs its lists."""
+        if self.gradient and not isinstance(problem, ListProblem):
+            return "its `gradient` needs lists of hypotheses, and this problem has none"
+        return super().refuses(problem)
+
     def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
         """Yield the best vertex after each step, and at the end why it is the end."""
+        if self.refuses(problem):
+            raise LuthierError(f"{self.name} cannot be used here: {self.refuses(problem)}")
         yield State(start, problem.gain(start), "start")
+        gradient = GradientVertices(problem) if self.gradient and isinstance(problem, ListProblem) else None
         simplex, units = first_simplex(problem, start, self.size)
         yield simplex.state("first simplex")
         focus = Focus(problem)
@@ -137,7 +154,11 @@ class SimplexTuner(Tuner):
             waited = 0
             while not (why := self._reason_to_stop(simplex, units, waited, done)):
                 before = simplex.gains[0]
-                simplex, did = self.step(focus.within(*simplex.box(self.farthest)), simplex, units)
+                uphill = gradient.better(simplex.vertices, before, units) if gradient else None
+                if uphill:
+                    simplex, did = simplex.replaced(*uphill), "gradient"
+                else:
+                    simplex, did = self.step(focus.within(*simplex.box(self.farthest)), simplex, units)
                 done, waited = done + 1, 0 if simplex.gains[0] > before else waited + 1
                 yield simplex.state(did)
             if done == self.limit or opened == self.reopen or not simplex.gains[0] > opening_gain:
