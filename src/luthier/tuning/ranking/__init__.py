@@ -1,5 +1,5 @@
 """What the tuners that learn to rank share: pairs, ordered lists, losses, penalties and their fit.
 
 Read `rounds` first (rounds of gains, a loss, penalties, a fit), then `pairs` and `ordered` (the losses). `expectation`
-is the smooth metric of `expected`, which simplices may follow, too.
+is a smooth metric, which simplices may follow, too.
 """
