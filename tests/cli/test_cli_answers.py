@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -60,6 +61,38 @@ def test_an_answer_says_its_schema_and_command(run_cli):
     answer = json.loads(run_cli("list", "metrics", "--json")[1])
     assert (answer["luthier"], answer["schema"]) == (luthier.__version__, SCHEMA)
     assert answer["command"] == "list metrics"
+
+
+@pytest.mark.parametrize(("kind", "package", "one", "option"), [
+    ("metrics", "luthier.metrics.methods", "bleu", "smoothing"),
+    ("formats", "luthier.kbest.readers", "fairseq", "text"),
+    ("scorers", "luthier.scorers", "ngram", "model"),
+    ("tuners", "luthier.tuning.methods", "pro", "draws"),
+])  # fmt: skip
+def test_lists_have_a_line_for_each_name_and_the_options_of_those_that_are_named(run_cli, kind, package, one, option):
+    names = list(available(package))
+    code, out, err = run_cli("list", kind)
+    assert (code, err) == (0, "")
+    assert all(f" {name} " in out for name in names)
+    assert " allowed " not in out
+    assert len(out.splitlines()) < 4 * len(names) + 8
+    told = json.loads(run_cli("list", kind, one, "--json")[1])[kind]
+    assert [item["name"] for item in told] == [one]
+    assert option in [item["name"] for item in told[0]["options"]]
+    shown = run_cli("list", kind, one)[1]
+    assert " allowed " in shown
+    assert f" {option} " in shown
+    assert all(run_cli("list", kind, name)[0] == 0 for name in names)
+    everything = run_cli("list", kind, "--verbose")[1]
+    assert all(f"{name}: " in everything for name in names)
+    assert run_cli("list", kind, "no-such")[0] == 2
+
+
+def test_readme_counts_the_tuners():
+    known = set(available("luthier.tuning.methods")) - {"auto", "mert", "pro", "mira"}
+    numbers = {18: "eighteen", 19: "nineteen", 20: "twenty", 21: "twenty-one"}
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert f"MERT, PRO, MIRA and {numbers[len(known)]} other tuners" in readme
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -220,10 +220,10 @@ class Description:
     options: tuple[Option, ...]
 
 
-def describe_plugins(package: str) -> list[Description]:
-    """Return name, help and options of every plug-in of a package."""
-    found = []
-    for name, plugin in plugins.available(package).items():
+def describe_plugins(package: str, names: Sequence[str] = ()) -> list[Description]:
+    """Return name, help and options of plug-ins of a package: of those that are named, or of all."""
+    found, known = [], plugins.available(package)
+    for name in names or known:
         method = plugins.load(package, name)
         hints = typing.get_type_hints(method)
         options = (
@@ -232,18 +232,19 @@ def describe_plugins(package: str) -> list[Description]:
             )
             for field in dataclasses.fields(method)
         )
-        found.append(Description(name, plugin.help, tuple(options)))
+        found.append(Description(name, known[name].help, tuple(options)))
     return found
 
 
-def plugin_table(title: str, found: Sequence[Description]) -> Any:
-    """Return a table: a row for each plug-in, its options below one another."""
-    rows = [
-        (
-            item.name,
-            item.help,
-            "\n".join(f"{o.name}={o.default!r}: {o.help} ({o.domain})" for o in item.options),
-        )
-        for item in found
-    ]
-    return table(title, ("name", "what it is", "options"), rows)
+def names_table(kind: str, found: Mapping[str, plugins.Plugin], caption: str) -> Any:
+    """Return a table of names and what they are."""
+    return table(kind, ("name", "what it is"), [(name, one.help) for name, one in found.items()], caption=caption)
+
+
+def options_table(item: Description) -> Any:
+    """Return what a plug-in is, and a table of its options."""
+    about = paragraph(f"{item.name}: {item.help}")
+    if not item.options:
+        return stack(about, paragraph("no options"))
+    rows = [(o.name, str(o.default), o.domain, o.help) for o in item.options]
+    return stack(about, table("", ("option", "default", "allowed", "what it does"), rows))

@@ -1,21 +1,24 @@
-"""List the formats that can be read, with their options."""
+"""List the formats that can be read, or the options of some.
+
+luthier list formats
+luthier list formats jsonl
+"""
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 
+from luthier.cli.commands.list._plugins import add_names, show_plugins
 from luthier.cli.output import Output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`luthier list formats` has no options of its own."""
+    """Declare the options of `luthier list formats`."""
+    add_names(parser)
 
 
-def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
-    """Print a table of readers."""
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Print a table."""
     from luthier.kbest.reading.reader import PACKAGE
-    from luthier.report.tables.lists import describe_plugins, plugin_table
 
-    found = describe_plugins(PACKAGE)
-    output.emit({"formats": [dataclasses.asdict(item) for item in found]}, lambda: plugin_table("formats", found))
+    show_plugins("formats", PACKAGE, options, output)

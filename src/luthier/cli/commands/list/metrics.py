@@ -1,21 +1,24 @@
-"""List the metrics, with their parameters and variants."""
+"""List the metrics, or the options of some.
+
+luthier list metrics
+luthier list metrics bleu chrf
+"""
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 
+from luthier.cli.commands.list._plugins import add_names, show_plugins
 from luthier.cli.output import Output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`luthier list metrics` has no options of its own."""
+    """Declare the options of `luthier list metrics`."""
+    add_names(parser)
 
 
-def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
-    """Print a table of metrics."""
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Print a table."""
     from luthier.metrics.loading import PACKAGE
-    from luthier.report.tables.lists import describe_plugins, plugin_table
 
-    found = describe_plugins(PACKAGE)
-    output.emit({"metrics": [dataclasses.asdict(item) for item in found]}, lambda: plugin_table("metrics", found))
+    show_plugins("metrics", PACKAGE, options, output)

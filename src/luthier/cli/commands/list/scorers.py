@@ -1,21 +1,24 @@
-"""List the scorers that need no command, with their options."""
+"""List the scorers that need no command, or the options of some.
+
+luthier list scorers
+luthier list scorers ngram
+"""
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 
+from luthier.cli.commands.list._plugins import add_names, show_plugins
 from luthier.cli.output import Output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`luthier list scorers` has no options of its own."""
+    """Declare the options of `luthier list scorers`."""
+    add_names(parser)
 
 
-def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
-    """Print a table of scorers."""
-    from luthier.report.tables.lists import describe_plugins, plugin_table
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Print a table."""
     from luthier.scorers._scorer import PACKAGE
 
-    found = describe_plugins(PACKAGE)
-    output.emit({"scorers": [dataclasses.asdict(item) for item in found]}, lambda: plugin_table("scorers", found))
+    show_plugins("scorers", PACKAGE, options, output)

@@ -1,21 +1,24 @@
-"""List the tuners, with their options."""
+"""List the tuners, or the options of some.
+
+luthier list tuners
+luthier list tuners mert pro
+"""
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 
+from luthier.cli.commands.list._plugins import add_names, show_plugins
 from luthier.cli.output import Output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`luthier list tuners` has no options of its own."""
+    """Declare the options of `luthier list tuners`."""
+    add_names(parser)
 
 
-def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
-    """Print a table of tuners."""
-    from luthier.report.tables.lists import describe_plugins, plugin_table
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Print a table."""
     from luthier.tuning.base import PACKAGE
 
-    found = describe_plugins(PACKAGE)
-    output.emit({"tuners": [dataclasses.asdict(item) for item in found]}, lambda: plugin_table("tuners", found))
+    show_plugins("tuners", PACKAGE, options, output)
