@@ -43,8 +43,11 @@ def test_it_says_how_far_the_weights_are_and_writes_better_ones(folder, capsys):
 
 
 def test_all_weights_and_spanned_ones(folder, capsys):
-    path, _ = folder
+    path, names = folder
     assert main(certify(folder, "--whole", "--gap", "0.5", "--limit", "300")) == 0
+    assert "no weights along the axes score better than" in capsys.readouterr().out  # others stay as they are
+    every = [part for name in names[2:] for part in ("--axis", name)]
+    assert main(certify(folder, *every, "--whole", "--gap", "0.5", "--limit", "50")) == 0
     assert "no weights at all score better than" in capsys.readouterr().out
     assert main([*certify(folder, "--span", str(path / "other.txt"), "--gap", "0.5"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["complete"]

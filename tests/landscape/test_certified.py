@@ -191,7 +191,9 @@ def test_without_a_window_no_direction_of_weights_is_better_than_the_bound(make)
         space = make(problem, plane_of(3 if make is all_directions else 2))
         found = certify(problem, space, START, CertifyOptions(gap=0.01, limit=400))
         assert found.whole
-        assert "of all weights there are" in found.sentence
+        which = "there are" if make is all_directions else "along the axes"
+        assert f"of all weights {which}" in found.sentence
+        assert found.as_dict()["global"] == (make is all_directions)
         drawn = rng.normal(size=(400, 3)) * 10.0 ** rng.integers(-3, 4, (400, 1))
         if make is whole_space:
             drawn = START + drawn * [1.0, 1.0, 0.0]

@@ -27,7 +27,9 @@ class Certificate:
     n_open, open_share
         Boxes that may still hold more than the gap allows, and their share of the space's volume.
     whole : bool
-        Whether the space has no window: then the bound is global.
+        Whether the space has no window.
+    everything : bool
+        Whether it has no window and holds every direction of the weights that matter: then the bound is global.
     limited : bool
         Whether limits on weights cut the space.
     ties : bool
@@ -45,6 +47,7 @@ class Certificate:
     n_open: int
     open_share: float
     whole: bool
+    everything: bool
     limited: bool
     ties: bool
     stopped: bool
@@ -93,7 +96,8 @@ class Certificate:
         """Of what the best is meant."""
         where = "in the window"
         if self.whole:
-            where = "of all weights within the bounds" if self.limited else "of all weights there are"
+            all_of_them = "within the bounds" if self.limited else "there are"
+            where = f"of all weights {all_of_them if self.everything else 'along the axes'}"
         return where if self.ties else f"{where}, ties aside"
 
     @property
@@ -117,7 +121,8 @@ class Certificate:
             "boxes": self.boxes,
             "open_boxes": self.n_open,
             "open_share": self.open_share,
-            "global": self.whole,
+            "whole": self.whole,
+            "global": self.everything,
             "ties": self.ties,
             "weights": self.weights.tolist(),
         }

@@ -218,6 +218,7 @@ class Search:
             n_open=len(left),
             open_share=min(1.0, share),
             whole=space.whole,
+            everything=space.whole and space.holds_all(self.boxes.problem.moving),
             limited=len(space.walls) > 0,
             ties=space.ties,
             stopped=stopped,

@@ -61,6 +61,13 @@ class Space:
         if not all(np.all(np.isfinite(part)) for part in (self.lows, self.highs, self.matrix)):
             raise LuthierError("expected a window with finite ends. hint: give both ends, or search the whole space")
 
+    def holds_all(self, moving: Bool) -> bool:
+        """Return whether its points have every direction of the weights that matter, (D,), if no window limits them."""
+        directions = self.matrix[:, moving]
+        lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+        directions = np.divide(directions, lengths, out=np.zeros_like(directions), where=lengths > 0)
+        return not self.anchored and bool(np.linalg.matrix_rank(directions) == np.count_nonzero(moving))
+
     @property
     def reach(self) -> Float64:
         """The largest size of each coordinate, (P,)."""

@@ -269,11 +269,11 @@ def certify_tables(
     found: Certificate, names: Sequence[str], start: Float64, start_score: float, written: Sequence[str]
 ) -> Any:
     """Return what is proven of the given weights and of the best ones, these, and the files."""
-    where = "no weights at all score better than" if found.whole else "no weights in the window score better than"
+    which = ("at all" if found.everything else "along the axes") if found.whole else "in the window"
     rows: list[tuple[str, Any]] = [
         ("score of the given weights", f"{start_score:.4f}"),
         ("best score found", f"{found.score:.4f}"),
-        (where, f"{found.score_bound:.4f}"),
+        (f"no weights {which} score better than", f"{found.score_bound:.4f}"),
         ("the given weights are from the best, at most", f"{abs(found.score_bound - start_score):.4f}"),
         ("the search", found.end),
     ]
