@@ -161,7 +161,7 @@ def together_table(sets: Sequence[Sequence[Reached]]) -> str:
             if len(both) > 1:
                 changes = np.array([own - before for before, own in both])  # (sets, 1 + tests)
                 rows.append([metric, tuner, base, str(len(both)), *map(mean_and_error, changes.T.tolist())])
-    head = ["metric", "tuner", "less", "data sets", "at end", *(f"test {name}" for name in tests)]
+    head = ["metric", "tuner", "compared with", "data sets", "at end", *(f"test {name}" for name in tests)]
     note = "\nDifferences of two tuners: means over data sets, each a mean over all starts, ± their standard error.\n"
     return markdown(head, rows, {0, 1, 2}) + note
 

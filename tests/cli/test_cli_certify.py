@@ -46,6 +46,10 @@ def test_all_weights_and_spanned_ones(folder, capsys):
     path, names = folder
     assert main(certify(folder, "--whole", "--gap", "0.5", "--limit", "300")) == 0
     assert "no weights along the axes score better than" in capsys.readouterr().out  # others stay as they are
+    start = path / "few.txt"  # other weights are 0, and stay 0
+    write_weights(Weights(dict.fromkeys(names[:2], 1.0)), str(start))
+    assert main([*certify(folder, "--whole", "--limit", "50"), "--weights", str(start)]) == 0
+    assert "no weights along the axes score better than" in capsys.readouterr().out
     every = [part for name in names[2:] for part in ("--axis", name)]
     assert main(certify(folder, *every, "--whole", "--gap", "0.5", "--limit", "50")) == 0
     assert "no weights at all score better than" in capsys.readouterr().out
@@ -80,6 +84,9 @@ def test_any_tuner_is_certified_on_request_and_a_surface_has_its_best_only(folde
     tune = ["tune", pool, "--method", "mert", "--certify", "50", "-o", out, "--json"]
     assert main(tune) == 0
     assert "below the best of all weights there are, ties aside, proven by" in capsys.readouterr().out
+    for bound in (f"{names[0]}=1:1", f"{names[0]}=0:0", f"{names[0]}=0:"):  # fixed weights are bounds, too
+        assert main([*tune, "--bound", bound]) == 0
+        assert "below the best of all weights within the bounds, ties aside, proven by" in capsys.readouterr().out
     window = [part for name in names[:2] for part in ("--window", f"{name}=-1:1")]
     surface = ["surface", *certify(folder)[1:], *window, "--json"]
     assert main([*surface, "--best-only"]) == 0

@@ -66,7 +66,7 @@ def test_differences_over_several_data_sets_count_each_once():
     other = [unit("a", 0, -4.0), unit("a", 1, -2.0), unit("b", 0, -6.0), unit("c", 0, -9.0)]
     lines = together_table([UNITS, other]).splitlines()
     # a ends at 5 and 3 in the mean, b at 6 and 6; on the test each is one more
-    assert lines[0] == "| metric | tuner | less | data sets | at end | test TER |"
+    assert lines[0] == "| metric | tuner | compared with | data sets | at end | test TER |"
     assert lines[2:4] == ["| TER | b | a | 2 | +2.00 ± 1.00 | +2.00 ± 1.00 |", ""]  # c has one data set only
 
 

@@ -29,9 +29,9 @@ class Certificate:
     whole : bool
         Whether the space has no window.
     everything : bool
-        Whether it has no window and holds every direction of the weights that matter: then the bound is global.
+        Whether it has no window and moves every weight that matters and is not fixed: then the bound is global.
     limited : bool
-        Whether limits on weights cut the space.
+        Whether limits on weights cut the space, or fix a weight that matters.
     ties : bool
         Whether the bound counts weights at which a list hangs on a tie, or on the last digits.
     stopped : bool

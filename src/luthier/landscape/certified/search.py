@@ -206,6 +206,7 @@ class Search:
     def certificate(self, *, stopped: bool = False) -> Certificate:
         """Return what is known now."""
         standing, space = self.standing, self.boxes.space
+        moving, fixed = self.boxes.problem.moving, self.boxes.problem.bounds.fixed
         left = [w.box for w in standing.heap if -w.rank > self._target]
         full = [box for box in left if np.count_nonzero(box.high > box.low) == space.n_moving]  # sides have no volume
         share = math.fsum(box_volume(box.low, box.high) for box in full) / (space.volume or 1.0)
@@ -218,8 +219,8 @@ class Search:
             n_open=len(left),
             open_share=min(1.0, share),
             whole=space.whole,
-            everything=space.whole and space.holds_all(self.boxes.problem.moving),
-            limited=len(space.walls) > 0,
+            everything=space.whole and space.holds_all(moving & ~fixed),
+            limited=len(space.walls) > 0 or bool(np.any(moving & fixed)),
             ties=space.ties,
             stopped=stopped,
             metric=self.boxes.problem.metric,

@@ -61,12 +61,12 @@ class Space:
         if not all(np.all(np.isfinite(part)) for part in (self.lows, self.highs, self.matrix)):
             raise LuthierError("expected a window with finite ends. hint: give both ends, or search the whole space")
 
-    def holds_all(self, moving: Bool) -> bool:
-        """Return whether its points have every direction of the weights that matter, (D,), if no window limits them."""
-        directions = self.matrix[:, moving]
+    def holds_all(self, free: Bool) -> bool:
+        """Return whether these weights, (D,), may have any values, if no window limits them: the start apart."""
+        directions = self.matrix[int(self.anchored) :, free]
         lengths = np.linalg.norm(directions, axis=1, keepdims=True)
         directions = np.divide(directions, lengths, out=np.zeros_like(directions), where=lengths > 0)
-        return not self.anchored and bool(np.linalg.matrix_rank(directions) == np.count_nonzero(moving))
+        return bool(np.linalg.matrix_rank(directions) == np.count_nonzero(free))
 
     @property
     def reach(self) -> Float64:

@@ -19,8 +19,8 @@ from luthier.core.arrays import Float64
 from luthier.landscape.dense_rows import varying_rows
 from luthier.landscape.selections.separability import MOST_COLUMNS, Constraints, Model
 from luthier.report.figure_style import make_panels, write_figure
+from luthier.report.figures.feasibility import INK, MARK, SHADE
 
-INK, MARK, SHADE = "#1f4e79", "#c0392b", "#7f8fa6"
 FEW = 60  # points that are marked one by one
 LEGEND = PAIR, CONFLICT, WRONG, CANCEL = (
     "a pair: the better less the worse",

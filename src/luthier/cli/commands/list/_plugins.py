@@ -15,12 +15,10 @@ def add_names(parser: argparse.ArgumentParser) -> None:
 
 def show_plugins(kind: str, package: str, options: argparse.Namespace, output: Output) -> None:
     """Print a table of a package's plug-ins, and the options of those that are named; with --verbose of all."""
-    from luthier.core.plugins import available, load
+    from luthier.core.plugins import available
     from luthier.report.console import stack
     from luthier.report.tables.lists import describe_plugins, names_table, options_table
 
-    for name in options.names:
-        load(package, name)  # or say what is meant
     if not (options.names or output.verbose or output.as_json):
         more = f"'luthier list {kind} NAME' shows the options of one, --verbose those of all"
         output.emit({}, lambda: names_table(kind, available(package), more))
