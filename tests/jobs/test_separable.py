@@ -212,3 +212,16 @@ def test_the_command(run_cli, tmp_path):
     assert code == 0
     assert "not separable" in out
     assert run_cli(*arguments, "--kept", "0")[0] != 0
+
+
+def test_features_whose_squares_are_no_numbers_are_refused():
+    pool = pool_of([np.array([[1e300, 1.0], [-1e300, 2.0]])], [[50.0, 10.0]])
+    with pytest.raises(LuthierError, match=r"features of at most 1e\+150, found 1e\+300"):
+        separable(pool, "column:worth")
+    small = pool_of([np.array([[1e12, 1e-12], [-1e12, 2e-12]])], [[50.0, 10.0]])
+    assert separable(small, "column:worth").models[0].pairs.together.separable
+
+
+def test_one_pair_is_not_several(run_cli):
+    out = run_cli("geometry", "separable", "--example", "figure5")[1]
+    assert out.count("a pair that no weights tell apart") == 2

@@ -31,6 +31,7 @@ from luthier.tuning.ranking.pairs import PairLoss, Pairs, PairSampling, differen
 
 GIVEN = "as given"
 ALL, MOST_PAIRS = "all", 1_000_000
+LARGEST_FEATURE = 1e150  # differences are squared and added
 # Of the fit that counts misordered pairs: it only keeps weights finite where pairs are separable.
 RIDGE, FIT_STEPS = 1e-3, 200
 
@@ -95,6 +96,9 @@ def separable(
     else:
         inductions = {path: read_bins(path) for path in paths_of(bins, "a file of bins")}
     problem = ListProblem.of(pool_at(pool), as_metric(metric))
+    largest = problem.pool.features.largest
+    if largest > LARGEST_FEATURE:
+        raise LuthierError(f"expected features of at most {LARGEST_FEATURE:g}, found {largest:g}. hint: scale it down")
     if pairs == ALL:
         sampled = all_pairs(problem.sentence_gains, problem.offsets)
     else:

@@ -296,13 +296,17 @@ def _proof(model: Model) -> Any:
         return None
     constraints = contradiction.as_dict(model.pool)
     return table(
-        f"{model.name}: {len(constraints)} pairs that contradict each other",
+        f"{model.name}: {_contradicting(len(constraints))}",
         ("sentence", "better", "worse", "multiplier"),
         [(w["sentence"], w["better"], w["worse"], f"{w['multiplier']:.4g}") for w in constraints[:MOST_CONSTRAINTS]],
         caption=f"{len(constraints) - MOST_CONSTRAINTS} more are in the JSON output"
         if len(constraints) > MOST_CONSTRAINTS
         else "",
     )
+
+
+def _contradicting(count: int) -> str:
+    return "a pair that no weights tell apart" if count == 1 else f"{count} pairs that contradict each other"
 
 
 # The closing tables of a search over the vertices of a Minkowski sum.
